@@ -6,6 +6,8 @@ both sides.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.chat.jobs import request_changes
 from bot.chat.model import drafts, jobs, payout, request_spec
 from bot.chat.store import claim_rows, link_rows
@@ -36,14 +38,6 @@ def record_spec(
     }
     units = {} if spec.units is None else {"units": spec.units}
     audit.record(tx, audit.seller(seller_id), "request.asked", link_id, now, {**details, **units})
-
-
-def record_made(
-    tx: database.Transaction, link: link_rows.PaymentLink, request_id: str, now: int
-) -> None:
-    """Record that a seller's request was created, by its new request id."""
-    details = {"listing": link.id, "name": link.spec.name}
-    audit.record(tx, audit.seller(link.seller_id), "request.made", request_id, now, details)
 
 
 ACTIONS: dict[type[jobs.ChangeJob], str] = {
@@ -103,7 +97,7 @@ def record_edit(
     tx: database.Transaction,
     link: link_rows.PaymentLink,
     field: str,
-    values: tuple[object, object],
+    values: Sequence[object],
     now: int,
 ) -> None:
     """Record an edit with the field's former and new value; for goods, only the kind."""

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from bot.chat.cards import request_card
 from bot.chat.jobs import edit_job, job_context, request_changes
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.job_context import Context
+from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, remote_request, request_spec
 from bot.chat.store import link_rows
 from bot.core import errors
-from bot.core.database import database
 from bot.core.outbox import outbox
 from bot.interface import answers
 
@@ -51,59 +50,50 @@ async def check(context: Context, message: outbox.Message, link: link_rows.Payme
     await context.finish(message, _store, result)
 
 
-def fail(context: Context, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
+def fail(outcome: Outcome[jobs.SellerJob], error: Exception) -> None:
     """Queue the text about a failed call; a requested card shows its last known state."""
+    job = outcome.job
     if isinstance(error, errors.Refused) or not isinstance(job, jobs.SendCard | jobs.RefreshCard):
-        context.send_failure(tx, job, error)
+        outcome.send_failure(error)
     elif isinstance(job, jobs.SendCard):
-        context.send_text(tx, job, "service-stale")
-        context.show(tx, job)
+        outcome.send_text("service-stale")
+        outcome.show()
     else:
-        context.send_text(tx, job, "service-no-news")
+        outcome.send_text("service-no-news")
 
 
-def give_up(context: Context, tx: database.Transaction, job: jobs.SellerJob) -> None:
+def give_up(outcome: Outcome[jobs.SellerJob]) -> None:
     """Notify the seller of a job that became a dead letter: its outcome is unknown."""
-    fail(context, tx, job, errors.Unreachable("no attempt came to an end"))
+    fail(outcome, errors.Unreachable("no attempt came to an end"))
 
 
-def answer_deleted(context: Context, tx: database.Transaction, job: jobs.SellerJob) -> None:
+def answer_deleted(outcome: Outcome[jobs.SellerJob]) -> None:
     """Answer a button of a request that has been deleted meanwhile."""
-    if isinstance(job, jobs.DeleteRequest):
-        context.show(tx, job)
+    if isinstance(outcome.job, jobs.DeleteRequest):
+        outcome.show()
     else:
-        context.send_text(tx, job, "service-gone")
+        outcome.send_text("service-gone")
 
 
-def _show(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CardJob,
-    result: ChangeResult,
-) -> None:
-    _store(context, tx, job, result)
-    if isinstance(job, jobs.ResumeRequest) and result.state == link_rows.LIVE:
-        spec = link_rows.get_link(tx, job.link_id).spec
-        ends_at = request_changes.end_after(spec, context.now())
-        link_rows.set_spec(tx, job.link_id, replace(spec, ends_at=ends_at))
-    context.show(tx, job)
+def _show(outcome: Outcome[jobs.CardJob], result: ChangeResult) -> None:
+    _store(outcome, result)
+    if isinstance(outcome.job, jobs.ResumeRequest) and result.state == link_rows.LIVE:
+        spec = outcome.link.spec
+        ends_at = request_changes.end_after(spec, outcome.now)
+        link_rows.set_spec(outcome.tx, outcome.job.link_id, replace(spec, ends_at=ends_at))
+    outcome.show()
     if result.text is not None:
-        context.send_text(tx, job, result.text)
+        outcome.send_text(result.text)
 
 
-def _store(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CardJob | jobs.CheckRequest,
-    result: ChangeResult,
-) -> None:
+def _store(outcome: Outcome[jobs.CardJob | jobs.CheckRequest], result: ChangeResult) -> None:
     """Store the result of a call, and queue the refresh of the link's posts."""
-    context.save_answer(tx, job.link_id, result.answer)
+    outcome.save_answer(result.answer)
     if result.state == link_rows.DELETED:
-        job_context.mark_deleted(tx, link_rows.get_link(tx, job.link_id))
+        outcome.mark_deleted()
     elif result.state is not None:
-        link_rows.set_state(tx, job.link_id, result.state)
-    context.refresh(tx, job.link_id)
+        link_rows.set_state(outcome.tx, outcome.job.link_id, result.state)
+    outcome.refresh()
 
 
 async def _fetch(client: Client, link: link_rows.PaymentLink, now: int) -> ChangeResult:
@@ -225,14 +215,12 @@ async def add_codes(context: Context, message: outbox.Message, link: link_rows.P
     await context.finish(message, _codes_added, added)
 
 
-def codes_refused(
-    context: Context, tx: database.Transaction, job: jobs.AddCodes, error: errors.Refused
-) -> None:
+def codes_refused(outcome: Outcome[jobs.AddCodes], error: errors.Refused) -> None:
     """Answer codes that the service refused."""
     if isinstance(error, errors.NoCodes):
-        context.send_text(tx, job, "toast-no-codes")
+        outcome.send_text("toast-no-codes")
     else:
-        context.send_failure(tx, job, error)
+        outcome.send_failure(error)
 
 
 async def _send_codes(
@@ -254,21 +242,12 @@ async def _send_codes(
     return Added(counts, new, answer, is_exact)
 
 
-def _codes_added(
-    context: Context, tx: database.Transaction, job: jobs.AddCodes, added: Added
-) -> None:
-    context.save_answer(tx, job.link_id, added.answer, brings_goods=True)
-    before = link_rows.get_link(tx, job.link_id).answer
+def _codes_added(outcome: Outcome[jobs.AddCodes], added: Added) -> None:
+    outcome.save_answer(added.answer, brings_goods=True)
+    before, counts = outcome.link.answer, added.counts
     if added.answer is None and before is not None:
-        total = added.counts
-        codes = request_spec.CodeCounts(total.total, total.assigned, total.waiting)
-        counted = replace(before, codes=codes)
-        link_rows.set_answer(tx, job.link_id, counted)
-    context.refresh(tx, job.link_id)
-    link = link_rows.get_link(tx, job.link_id)
+        codes = request_spec.CodeCounts(counts.total, counts.assigned, counts.waiting)
+        link_rows.set_answer(outcome.tx, outcome.job.link_id, replace(before, codes=codes))
+    outcome.refresh()
     new = added.new if added.is_exact else None
-    context.send(
-        tx,
-        job,
-        request_card.added_reply(link, added.counts.waiting, new, job.reply_to.language),
-    )
+    outcome.send(request_card.added_reply(outcome.link, counts.waiting, new, outcome.language))

@@ -14,19 +14,19 @@ from typing import Any
 
 from bot.chat.forms.form import reopen
 from bot.chat.jobs import (
-    audit_trail,
     create_attempt,
     dialects,
     job_context,
     request_bodies,
     seller_jobs,
 )
-from bot.chat.jobs.job_context import Context
+from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, remote_request, replies
 from bot.chat.store import link_rows, payment_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.money import amounts
+from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.text import translations
 
@@ -108,48 +108,32 @@ async def _run(
 
 
 def _made(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
+    outcome: Outcome[jobs.CreateRequest],
     made: remote_request.RemoteRequest,
     attempt: create_attempt.Attempt,
 ) -> None:
-    link_rows.set_answer(tx, job.link_id, made)
-    link_rows.set_state(tx, job.link_id, link_rows.LIVE)
-    link = link_rows.get_link(tx, job.link_id)
-    audit_trail.record_made(tx, link, made.id, context.now())
-    context.refresh(tx, link.id)
-    if attempt.leaves_more and context.server.settling:
-        _delete_copies_later(context, tx, job)
-    context.show(tx, job)
-    seller_jobs.after_create(context, tx, job, link, attempt)
+    tx, link_id, server = outcome.tx, outcome.job.link_id, outcome.context.server
+    link_rows.set_answer(tx, link_id, made)
+    link_rows.set_state(tx, link_id, link_rows.LIVE)
+    link = outcome.link
+    details = {"listing": link.id, "name": link.spec.name}
+    audit.record(tx, audit.seller(link.seller_id), "request.made", made.id, outcome.now, details)
+    outcome.refresh()
+    if attempt.leaves_more and server.settling:
+        _delete_copies_later(outcome)
+    outcome.show()
+    seller_jobs.after_create(outcome, link, attempt)
     if attempt.is_unchecked(made):
-        if dialects.mark_price_warning(tx, context.server.url or "", link.seller_id):
-            context.send_text(tx, job, "service-price-unchecked")
-    else:
-        _remember_dialect(context, tx, link, attempt.dialect_used)
-
-
-def _remember_dialect(
-    context: Context,
-    tx: database.Transaction,
-    link: link_rows.PaymentLink,
-    used: dialects.Dialect | None,
-) -> None:
-    """Store the successful dialect if the price and the payment have different currencies."""
-    server = context.server
-    is_denominated = link.spec.currency != dialects.instrument_of(link.spec, server.instrument)
-    if server.url is None or used is None or not is_denominated:
-        return
-    name = None if used is dialects.DIALECTS[0] else used.name
-    if dialects.known_dialect(tx, server.url) != name:
-        dialects.remember_dialect(tx, server.url, name)
+        if dialects.mark_price_warning(tx, server.url or "", link.seller_id):
+            outcome.send_text("service-price-unchecked")
+    elif server.url is not None and attempt.dialect_used is not None:
+        dialects.remember_dialect(
+            tx, server.url, attempt.dialect_used, link.spec, server.instrument
+        )
 
 
 def _fail_dialects(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
+    outcome: Outcome[jobs.CreateRequest],
     progress: jobs.CreateProgress,
     attempt: create_attempt.Attempt,
 ) -> None:
@@ -157,61 +141,50 @@ def _fail_dialects(
     failure = progress.failure
     if failure is not None and failure.price is None:
         problem = errors.FieldProblem(failure.field, failure.message)
-        _refuse(context, tx, job, progress, errors.InvalidBody(failure.message, [problem]))
+        _refuse(outcome, progress, errors.InvalidBody(failure.message, [problem]))
         return
-    spec = _fail(context, tx, job, progress).spec
-    price = amounts.format_money(spec.amount, spec.currency, job.reply_to.language)
-    context.send_text(
-        tx, job, "service-other-price",
+    spec = _fail(outcome, progress).spec
+    price = amounts.format_money(spec.amount, spec.currency, outcome.language)
+    outcome.send_text(
+        "service-other-price",
         charged=replies.escaped(failure.price if failure and failure.price else ""),
         price=replies.escaped(price),
         left="yes" if attempt.is_other_price_left else "no",
-    )  # fmt: skip
+    )
 
 
 def _refuse(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
-    progress: jobs.CreateProgress,
-    error: errors.Refused,
+    outcome: Outcome[jobs.CreateRequest], progress: jobs.CreateProgress, error: errors.Refused
 ) -> None:
     """End a refused create; open its form again if that may help."""
-    link = _fail(context, tx, job, progress)
+    link = _fail(outcome, progress)
     if isinstance(error, errors.InvalidBody | errors.EmailUnavailable):
-        _reopen(context, tx, job, link, error)
+        _reopen(outcome, link, error)
     elif isinstance(error, errors.Unauthorized):
-        context.send_text(tx, job, "service-locked")
+        outcome.send_text("service-locked")
     else:
-        context.send_refusal(tx, job, error)
+        outcome.send_refusal(error)
 
 
 def _fail(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
-    progress: jobs.CreateProgress,
+    outcome: Outcome[jobs.CreateRequest], progress: jobs.CreateProgress
 ) -> link_rows.PaymentLink:
-    link_rows.set_state(tx, job.link_id, link_rows.FAILED)
+    link_rows.set_state(outcome.tx, outcome.job.link_id, link_rows.FAILED)
     if progress.lost:
-        _delete_copies_later(context, tx, job)
-    return link_rows.get_link(tx, job.link_id)
+        _delete_copies_later(outcome)
+    return outcome.link
 
 
 def _reopen(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
-    link: link_rows.PaymentLink,
-    error: errors.Refused,
+    outcome: Outcome[jobs.CreateRequest], link: link_rows.PaymentLink, error: errors.Refused
 ) -> None:
     """Open the form at the step of the refused field."""
     problem = create_attempt.refused_field(error)
     words = problem.message
     if isinstance(error, errors.EmailUnavailable):
-        words = translations.t(job.reply_to.language, "email-unavailable")
+        words = translations.t(outcome.language, "email-unavailable")
     form = partial(reopen, link.spec, field=problem.field, message=words)
-    context.ask(tx, job, link, form)
+    outcome.ask(form)
 
 
 async def _postpone(
@@ -235,30 +208,23 @@ async def _postpone(
     if not is_known:
         progress = replace(progress, sent_texts=(*progress.sent_texts, text))
     job = replace(message.body, progress=progress)
-    follow = None if is_known else Context.send_text
+    follow = None if is_known else Outcome.send_text
     await context.retry(message, job, delay, follow, text)
 
 
-def _end_unknown(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
-    progress: jobs.CreateProgress,
-) -> None:
+def _end_unknown(outcome: Outcome[jobs.CreateRequest], progress: jobs.CreateProgress) -> None:
     """End a create whose outcome may never be known."""
-    _fail(context, tx, job, progress)
-    context.send_text(tx, job, "service-given-up")
+    _fail(outcome, progress)
+    outcome.send_text("service-given-up")
 
 
-def give_up(context: Context, tx: database.Transaction, job: jobs.CreateRequest) -> None:
+def give_up(outcome: Outcome[jobs.CreateRequest]) -> None:
     """End a create that became a dead letter; it may have been sent."""
-    _end_unknown(context, tx, job, job.progress.after_loss(context.now()))
+    _end_unknown(outcome, outcome.job.progress.after_loss(outcome.now))
 
 
-def _delete_copies_later(
-    context: Context, tx: database.Transaction, job: jobs.CreateRequest
-) -> None:
-    context.add_later(tx, jobs.DeleteAccidentalCopies(job.link_id), COPIES_DELAY)
+def _delete_copies_later(outcome: Outcome[jobs.CreateRequest]) -> None:
+    outcome.add_later(jobs.DeleteAccidentalCopies(outcome.job.link_id), COPIES_DELAY)
 
 
 async def delete_copies(

@@ -98,8 +98,18 @@ def known_dialect(tx: database.Transaction, server: str) -> str | None:
     return str(row["name"]) if row else None
 
 
-def remember_dialect(tx: database.Transaction, server: str, name: str | None) -> None:
-    """Store the dialect that worked; None means the first dialect."""
+def remember_dialect(
+    tx: database.Transaction,
+    server: str,
+    used: Dialect,
+    spec: request_spec.RequestSpec,
+    instrument: str | None,
+) -> None:
+    """Store the dialect that worked, if the price and the payment have different currencies."""
+    name = None if used is DIALECTS[0] else used.name
+    is_denominated = spec.currency != instrument_of(spec, instrument)
+    if not is_denominated or known_dialect(tx, server) == name:
+        return
     if name is None:
         tx.execute("DELETE FROM dialects WHERE server = :server", server=server)
         return

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from bot.chat.alerts import delivery
 from bot.chat.cards import menus, request_card
 from bot.chat.forms import form, request_fields
 from bot.chat.jobs import audit_trail, job_context, request_bodies, request_changes
-from bot.chat.jobs.job_context import Context
+from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, queues, remote_request
 from bot.chat.store import link_rows, seller_rows
 from bot.core import errors
-from bot.core.database import database
 from bot.core.outbox import outbox
+
+EditJob: TypeAlias = jobs.EditRequest | jobs.RemoveUnits
 
 GOODS_ATTEMPTS = 6
 """Attempts at an edit of goods, because no answer shows whether such an edit was made."""
@@ -80,7 +82,7 @@ async def _retry_goods(context: Context, message: outbox.Message, error: errors.
     if message.attempts >= GOODS_ATTEMPTS:
         raise error
     delay = job_context.RETRIES.delay_or_last(message.attempts)
-    follow = None if job.is_notified else Context.send_text
+    follow = None if job.is_notified else Outcome.send_text
     lane = _goods_lane(job.link_id)
     told = replace(job, is_notified=True)
     await context.retry(message, told, delay, follow, "goods-service-down", lane=lane)
@@ -104,78 +106,57 @@ async def _find_out(
 
 
 def store(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.EditRequest | jobs.RemoveUnits,
+    outcome: Outcome[EditJob],
     answer: remote_request.RemoteRequest | None,
 ) -> None:
     """Store a successful edit, and confirm it."""
-    link, now = link_rows.get_link(tx, job.link_id), context.now()
-    change = request_changes.change_of(job)
+    link, now = outcome.link, outcome.now
+    change = request_changes.change_of(outcome.job)
     field = request_fields.EDITS[change.field]
     spec = request_changes.apply_edit(link.spec, change)
-    link_rows.set_spec(tx, link.id, spec)
+    link_rows.set_spec(outcome.tx, link.id, spec)
     if field is request_fields.PICTURE:
         if spec.image is not None:
-            seller_rows.keep_image(tx, spec.image, link.seller_id)
+            seller_rows.keep_image(outcome.tx, spec.image, link.seller_id)
         if link.spec.image not in (None, spec.image):
-            seller_rows.release_image(tx, link.spec.image)
+            seller_rows.release_image(outcome.tx, link.spec.image)
     is_end = field is request_fields.ENDS
     if is_end and request_changes.end_after(spec, now) == spec.ends_at:
-        link_rows.set_state(tx, link.id, link_rows.LIVE)
+        link_rows.set_state(outcome.tx, link.id, link_rows.LIVE)
     is_goods = field is request_fields.GOODS
-    context.save_answer(tx, link.id, answer, brings_goods=is_goods)
-    values = (
-        request_changes.field_value(link.spec, change.field),
-        request_changes.field_value(spec, change.field),
-    )
-    audit_trail.record_edit(tx, link, change.field, values, now)
-    context.refresh(tx, link.id)
-    seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, now)
-    shown = request_card.card_of(link_rows.get_link(tx, link.id), now)
-    context.send(tx, job, menus.saved_reply(shown, change, seller, now))
+    outcome.save_answer(answer, brings_goods=is_goods)
+    values = [request_changes.field_value(each, change.field) for each in (link.spec, spec)]
+    audit_trail.record_edit(outcome.tx, link, change.field, values, now)
+    outcome.refresh()
+    seller = seller_rows.ensure_seller(outcome.tx, link.seller_id, outcome.language, now)
+    shown = request_card.card_of(outcome.link, now)
+    outcome.send(menus.saved_reply(shown, change, seller, now))
     if field is request_fields.UNITS:  # the last units of the drop may have been removed
-        delivery.announce_ended_drop(tx, context.queues, link.id, now)
+        delivery.announce_ended_drop(outcome.tx, outcome.queues, link.id, now)
 
 
 def keep(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.EditRequest | jobs.RemoveUnits,
+    outcome: Outcome[EditJob],
     answer: remote_request.RemoteRequest | None,
     text: str = "edit-unchanged",
 ) -> None:
     """Store the answer after an edit without effect, and queue the text about it."""
-    context.save_answer(tx, job.link_id, answer)
-    context.refresh(tx, job.link_id)
+    outcome.save_answer(answer)
+    outcome.refresh()
     left = answer.remaining_units if answer else None
-    context.send_text(tx, job, text, left=left or 0)
+    outcome.send_text(text, left=left or 0)
 
 
-def fail(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.EditRequest | jobs.RemoveUnits,
-    error: Exception,
-) -> None:
+def fail(outcome: Outcome[EditJob], error: Exception) -> None:
     """Queue the text about a failed edit; ask for another value if that may help."""
     if isinstance(error, errors.BuyersWait):
-        context.send_text(tx, job, "goods-awaited")
+        outcome.send_text("goods-awaited")
     else:
-        context.send_failure(tx, job, error)
+        outcome.send_failure(error)
     if isinstance(error, errors.Refused) and not isinstance(error, NO_OTHER_VALUE):
-        _reopen(context, tx, job, link_rows.get_link(tx, job.link_id))
-
-
-def _reopen(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.EditRequest | jobs.RemoveUnits,
-    link: link_rows.PaymentLink,
-) -> None:
-    field = request_changes.change_of(job).field
-    present = request_changes.request_for_form(link, field)
-    context.ask(tx, job, link, partial(form.edit_form, present=present, field=field))
+        field = request_changes.change_of(outcome.job).field
+        present = request_changes.request_for_form(outcome.link, field)
+        outcome.ask(partial(form.edit_form, present=present, field=field))
 
 
 def _goods_lane(link_id: str) -> str:
@@ -222,24 +203,21 @@ async def _count_before(
 ) -> None:
     job: jobs.RemoveUnits = message.body
     answer = await job_context.in_time(context.server.client.get(link.request_id or ""))
-    before, problem = await context.db.read(lambda tx: _counted(context, tx, job, answer))
+    before, problem = await context.db.read(lambda tx: _counted(Outcome(context, tx, job), answer))
     if problem is None:
         counted = replace(job, before=before)
-        await context.proceed(message, counted, _store_answer, answer)
+        await context.proceed(message, counted, Outcome.save_answer, answer)
     else:
         await context.finish(message, keep, answer, problem)
 
 
 def _counted(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.RemoveUnits,
-    answer: remote_request.RemoteRequest,
+    outcome: Outcome[jobs.RemoveUnits], answer: remote_request.RemoteRequest
 ) -> tuple[jobs.UnitCounts, str | None]:
     """Return the units in a new answer, and a text key if they can't be removed."""
-    link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
-    problem = request_changes.removal_problem(link, request_changes.change_of(job))
-    if link_rows.is_removal_uncertain(tx, context.queues, link.id):
+    link = replace(outcome.link, answer=answer)
+    problem = request_changes.removal_problem(link, request_changes.change_of(outcome.job))
+    if link_rows.is_removal_uncertain(outcome.tx, outcome.queues, link.id):
         problem = "units-doubted"
     return _count(answer, link), problem
 
@@ -292,18 +270,9 @@ async def _count_later(
         await context.finish(message, keep, answer, "units-unknown")
         return
     unsettled = replace(job, lost_at=lost_at, checks=job.checks + 1)
-    follow = Context.send_text if unsettled.checks == NOTIFY_AT else None
+    follow = Outcome.send_text if unsettled.checks == NOTIFY_AT else None
     delay = job_context.RETRIES.delay(unsettled.checks) or 0
     await context.retry(message, unsettled, delay, follow, "units-doubted")
-
-
-def _store_answer(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.RemoveUnits,
-    answer: remote_request.RemoteRequest,
-) -> None:
-    context.save_answer(tx, job.link_id, answer)
 
 
 def _count(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink) -> jobs.UnitCounts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import structlog
 
@@ -98,8 +98,7 @@ LONGEST_REFUSAL = 500
 """UTF-16 units shown of a server's refusal."""
 
 Follow: TypeAlias = Callable[..., None]
-"""Stores the consequences of a job's outcome. It takes the context, the transaction, the job, and
-other values."""
+"""Stores the consequences of a job's outcome. It takes the Outcome, and other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Context:
 
         def work(tx: database.Transaction) -> None:
             if outbox.done(tx, self.queues.jobs, message, self.now()) and follow:
-                follow(self, tx, message.body, *values)
+                follow(Outcome(self, tx, message.body), *values)
 
         await self.db.transaction_until_stored(work)
 
@@ -177,139 +176,157 @@ class Context:
 
         def work(tx: database.Transaction) -> None:
             if outbox.retry(tx, queue, message, due_at, note, following=state) and follow:
-                follow(self, tx, state.body, *values)
+                follow(Outcome(self, tx, state.body), *values)
 
         await self.db.transaction_until_stored(work)
 
-    def add_later(
-        self, tx: database.Transaction, job: jobs.Job | jobs.AccountJob, delay: int
-    ) -> None:
+
+J_co = TypeVar("J_co", bound=AnyJob, covariant=True)
+JobWithReply: TypeAlias = (
+    jobs.SellerJob | jobs.ConnectAccount | jobs.RemoveAccount | jobs.KeepReceipt
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[J_co]):
+    """A job whose outcome is stored: its transaction, and the messages that follow."""
+
+    context: Context
+    tx: database.Transaction
+    job: J_co
+
+    @property
+    def now(self) -> int:
+        """Return the time in epoch ms."""
+        return self.context.now()
+
+    @property
+    def language(self: Outcome[JobWithReply]) -> str:
+        """Return the language of the person who gets the messages."""
+        return self.job.reply_to.language
+
+    @property
+    def queues(self) -> queues.Queues:
+        """Return the queues of the chat."""
+        return self.context.queues
+
+    @property
+    def link(self: Outcome[jobs.Job]) -> link_rows.PaymentLink:
+        """Return the link as it is stored now."""
+        return link_rows.get_link(self.tx, self.job.link_id)
+
+    def add_later(self, job: jobs.Job | jobs.AccountJob, delay: int) -> None:
         """Queue a job in the background, due in `delay` ms."""
-        now, lane = self.now(), background_lane(job)
+        now, lane = self.now, background_lane(job)
         outbox.put(
-            tx, self.queues.jobs, lane, job, now, priority=queue_policy.NOTICE, due_at=now + delay
+            self.tx,
+            self.queues.jobs,
+            lane,
+            job,
+            now,
+            priority=queue_policy.NOTICE,
+            due_at=now + delay,
         )
 
     def save_answer(
-        self,
-        tx: database.Transaction,
-        link_id: str,
+        self: Outcome[jobs.Job],
         answer: remote_request.RemoteRequest | None,
         *,
         brings_goods: bool = False,
     ) -> None:
-        """Store the service's answer about a request; None if it is unknown.
+        """Store the service's answer about the request; None if it is unknown.
 
         Buyers who wait for a code are notified if anybody added codes or replaced them with other
         goods, or if the job `brings_goods`.
         """
-        before = link_rows.get_link(tx, link_id)
+        before = self.link
         if brings_goods or (answer is not None and answer.serves_more(before.answer)):
             request_id, served = before.request_id or "", remote_request.served_unit(answer)
-            receipts.notify_waiting(tx, self.queues, request_id, served, self.now())
+            receipts.notify_waiting(self.tx, self.queues, request_id, served, self.now)
         if answer is not None:
-            link_rows.set_answer(tx, link_id, answer)
+            link_rows.set_answer(self.tx, before.id, answer)
 
-    def refresh(self, tx: database.Transaction, link_id: str) -> None:
-        """Queue the refresh of all posts of a link."""
-        post_rows.refresh(tx, self.queues, link_id, self.now())
+    def refresh(self: Outcome[jobs.Job]) -> None:
+        """Queue the refresh of all posts of the link."""
+        post_rows.refresh(self.tx, self.queues, self.job.link_id, self.now)
 
-    def show(self, tx: database.Transaction, job: jobs.CreateRequest | jobs.CardJob) -> None:
+    def mark_deleted(self: Outcome[jobs.Job]) -> None:
+        """Mark the request as deleted, and release its picture."""
+        link = self.link
+        link_rows.set_state(self.tx, link.id, link_rows.DELETED)
+        if link.spec.image is not None:
+            seller_rows.release_image(self.tx, link.spec.image)
+
+    def show(self: Outcome[jobs.SellerJob]) -> None:
         """Send the link's card as a new message, or show it in the existing message."""
-        link, reply_to = link_rows.get_link(tx, job.link_id), job.reply_to
+        link, reply_to = self.link, self.job.reply_to
         is_picture = reply_to.is_picture
-        is_card = is_picture or post_rows.is_card(tx, reply_to.chat_id, reply_to.message_id)
+        is_card = is_picture or post_rows.is_card(self.tx, reply_to.chat_id, reply_to.message_id)
         if link.state == link_rows.DELETED:
-            text = translations.t(
-                reply_to.language, "listing-deleted", name=replies.escaped(link.spec.name)
-            )
+            name = replies.escaped(link.spec.name)
+            text = translations.t(reply_to.language, "listing-deleted", name=name)
             reply = replies.Reply(text, picture=link.id if is_card else None)
         else:
             # Of a card with a picture only the picture, the link's id, is queued: the sender
             # renders the card again as it stands then.
-            reply = card_text.seller_card(request_card.card_of(link, self.now()), reply_to.language)
-            if isinstance(job, jobs.CreateRequest | jobs.SendCard):
-                self.send(tx, job, reply)
+            reply = card_text.seller_card(request_card.card_of(link, self.now), reply_to.language)
+            if isinstance(self.job, jobs.CreateRequest | jobs.SendCard):
+                self.send(reply)
                 return
-        payload = payloads.replacement(
-            reply, reply_to.language, reply_to.message_id, is_picture=is_picture, is_card=is_card
-        )
-        self._put(tx, reply_to, payload)
+        self.answer(reply, is_card=is_card)
 
-    def answer(
-        self,
-        tx: database.Transaction,
-        job: jobs.ConnectAccount | jobs.RemoveAccount,
-        reply: replies.Reply,
-    ) -> None:
+    def answer(self: Outcome[JobWithReply], reply: replies.Reply, *, is_card: bool = False) -> None:
         """Show a reply in the message whose button was pressed, or in a new message."""
-        reply_to = job.reply_to
-        payload = payloads.replacement(
-            reply, reply_to.language, reply_to.message_id, is_picture=reply_to.is_picture
+        to = self.job.reply_to
+        self.put(
+            payloads.replacement(
+                reply, to.language, to.message_id, is_picture=to.is_picture, is_card=is_card
+            )
         )
-        self._put(tx, reply_to, payload)
 
-    def send(self, tx: database.Transaction, job: jobs.SellerJob, reply: replies.Reply) -> None:
+    def send(self: Outcome[JobWithReply], reply: replies.Reply) -> None:
         """Queue a message to the chat that the job came from."""
-        self._put(tx, job.reply_to, payloads.new_message(reply, job.reply_to.language))
+        self.put(payloads.new_message(reply, self.language))
 
-    def send_text(
-        self, tx: database.Transaction, job: jobs.SellerJob, key: str, **values: object
-    ) -> None:
+    def put(self: Outcome[JobWithReply], payload: payloads.MessagePayload) -> None:
+        """Queue a payload to the chat that the job came from."""
+        lane = str(self.job.reply_to.chat_id)
+        outbox.put(self.tx, self.queues.messages, lane, payload, self.now)
+
+    def send_text(self: Outcome[jobs.SellerJob], key: str, **values: object) -> None:
         """Queue a text to the chat that the job came from; `name` is the request's."""
-        name = replies.escaped(link_rows.get_link(tx, job.link_id).spec.name)
-        self.send(
-            tx, job, replies.Reply(translations.t(job.reply_to.language, key, name=name, **values))
-        )
+        name = replies.escaped(self.link.spec.name)
+        self.send(replies.Reply(translations.t(self.language, key, name=name, **values)))
 
-    def send_refusal(
-        self, tx: database.Transaction, job: jobs.SellerJob, error: errors.Refused
-    ) -> None:
+    def send_refusal(self: Outcome[jobs.SellerJob], error: errors.Refused) -> None:
         """Queue the service's refusal in its own words."""
         words = replies.escaped(error.message, LONGEST_REFUSAL)
-        self.send_text(tx, job, "service-refused", words=words)
+        self.send_text("service-refused", words=words)
 
-    def send_failure(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
+    def send_failure(self: Outcome[jobs.SellerJob], error: Exception) -> None:
         """Queue the text about a call that failed or whose outcome is unknown."""
         match error:
             case errors.NotFound():
-                mark_deleted(tx, link_rows.get_link(tx, job.link_id))
-                self.refresh(tx, job.link_id)
-                self.send_text(tx, job, "service-gone")
+                self.mark_deleted()
+                self.refresh()
+                self.send_text("service-gone")
             case errors.Unauthorized():
-                self.send_text(tx, job, "service-closed")
+                self.send_text("service-closed")
             case errors.Refused():
-                self.send_refusal(tx, job, error)
+                self.send_refusal(error)
             case errors.NotReached() | errors.Throttled():
-                self.send_text(tx, job, "service-not-done")
+                self.send_text("service-not-done")
             case _:
-                self.send_text(tx, job, "service-silent")
+                self.send_text("service-silent")
 
-    def ask(
-        self,
-        tx: database.Transaction,
-        job: jobs.SellerJob,
-        link: link_rows.PaymentLink,
-        form: Callable[..., flow.FormResult],
-    ) -> None:
+    def ask(self: Outcome[jobs.SellerJob], form: Callable[..., flow.FormResult]) -> None:
         """Open the form that a refusal needs, and queue its questions."""
-        seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, self.now())
-        seller = seller_rows.at_service(tx, seller, link.seller_id, self.server.payout_service)
+        tx, link = self.tx, self.link
+        seller = seller_rows.ensure_seller(tx, link.seller_id, self.language, self.now)
+        service = self.context.server.payout_service
+        seller = seller_rows.at_service(tx, seller, link.seller_id, service)
         current = seller_rows.find_draft(tx, link.chat_id, link.seller_id)
         result = form(draft_id=link_rows.short_id(6), seller=seller, current=current)
-        seller_rows.save_draft(tx, link.chat_id, link.seller_id, result.draft, self.now())
+        seller_rows.save_draft(tx, link.chat_id, link.seller_id, result.draft, self.now)
         for reply in result.replies:
-            self.send(tx, job, reply)
-
-    def _put(
-        self, tx: database.Transaction, reply_to: jobs.ReplyTo, payload: payloads.MessagePayload
-    ) -> None:
-        chat = str(reply_to.chat_id)
-        outbox.put(tx, self.queues.messages, chat, payload, self.now())
-
-
-def mark_deleted(tx: database.Transaction, link: link_rows.PaymentLink) -> None:
-    """Mark a request as deleted, and release its picture."""
-    link_rows.set_state(tx, link.id, link_rows.DELETED)
-    if link.spec.image is not None:
-        seller_rows.release_image(tx, link.spec.image)
+            self.send(reply)

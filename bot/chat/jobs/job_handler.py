@@ -15,7 +15,7 @@ from bot.chat.jobs import (
     payment_jobs,
     seller_jobs,
 )
-from bot.chat.jobs.job_context import Context
+from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs
 from bot.chat.store import link_rows
 from bot.core import errors
@@ -27,21 +27,11 @@ def nothing(*_: object) -> None:
     """Follow a job by nothing."""
 
 
-def say(key: str) -> job_context.Follow:
-    """Return a follow that sends the seller a text."""
-
-    def follow(context: Context, tx: database.Transaction, job: jobs.SellerJob, *_: object) -> None:
-        context.send_text(tx, job, key)
-
-    return follow
-
-
 @dataclass(frozen=True, slots=True)
 class JobKind:
     """What happens with a kind of job.
 
-    Each function but the first takes the context, the transaction and the job, and stores what
-    follows.
+    Each function but the first takes the Outcome, and stores what follows.
     """
 
     perform: Callable[..., Awaitable[None]]
@@ -91,16 +81,16 @@ JOBS: dict[type[Any], JobKind] = {
     jobs.AddCodes: JobKind(
         change_jobs.add_codes,
         refused=change_jobs.codes_refused,
-        give_up=say("codes-given-up"),
+        give_up=partial(Outcome.send_text, key="codes-given-up"),
         patience=change_jobs.CODES_TRIED_FOR,
-        delayed=say("codes-service-down"),
+        delayed=partial(Outcome.send_text, key="codes-service-down"),
     ),
     jobs.DecideClaim: JobKind(
         payment_jobs.decide,
         refused=payment_jobs.claim_refused,
         give_up=payment_jobs.claim_given_up,
         patience=payment_jobs.CLAIM_TRIED_FOR,
-        delayed=say("claims-service-down"),
+        delayed=partial(Outcome.send_text, key="claims-service-down"),
     ),
     jobs.SendMark: JobKind(
         payment_jobs.send_mark,
@@ -177,4 +167,4 @@ class JobHandler:
         job = message.body
         if isinstance(job, jobs.Job) and link_rows.find_link(tx, job.link_id) is None:
             return
-        JOBS[type(job)].give_up(self._context, tx, job)
+        JOBS[type(job)].give_up(Outcome(self._context, tx, job))

@@ -13,7 +13,7 @@ import structlog
 
 from bot.chat.cards import claim_cards, receipts
 from bot.chat.jobs import client, job_context
-from bot.chat.jobs.job_context import Context
+from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, payloads, payment, replies
 from bot.chat.store import claim_rows, payment_marks, receipt_rows
 from bot.core import errors
@@ -59,17 +59,15 @@ async def decide(context: Context, message: outbox.Message, _: object) -> None:
     await context.finish(message, _conclude_claim, await job_context.in_time(call))
 
 
-def claim_refused(
-    context: Context, tx: database.Transaction, job: jobs.DecideClaim, error: errors.Refused
-) -> None:
+def claim_refused(outcome: Outcome[jobs.DecideClaim], error: errors.Refused) -> None:
     """Reopen the seller's decision, which the service refused."""
     key = "service-closed" if isinstance(error, errors.Unauthorized) else "claims-refused"
-    _conclude_claim(context, tx, job, Decision(job.before, key))
+    _conclude_claim(outcome, Decision(outcome.job.before, key))
 
 
-def claim_given_up(context: Context, tx: database.Transaction, job: jobs.DecideClaim) -> None:
+def claim_given_up(outcome: Outcome[jobs.DecideClaim]) -> None:
     """Reopen the seller's decision after the job became a dead letter."""
-    _conclude_claim(context, tx, job, Decision(job.before, "claims-given-up"))
+    _conclude_claim(outcome, Decision(outcome.job.before, "claims-given-up"))
 
 
 async def _ask(client: client.Client, job: jobs.DecideClaim, claim: claim_rows.Claim) -> Decision:
@@ -86,30 +84,25 @@ async def _ask(client: client.Client, job: jobs.DecideClaim, claim: claim_rows.C
         return Decision(claim_rows.CLOSED, "claims-no-checkout")
 
 
-def _conclude_claim(
-    context: Context, tx: database.Transaction, job: jobs.DecideClaim, decision: Decision
-) -> None:
+def _conclude_claim(outcome: Outcome[jobs.DecideClaim], decision: Decision) -> None:
     """Store a claim's outcome and show it, unless its payment was recorded with an alert.
 
     An underpaid, unconfirmed claim has an alert too, which still shows the button.
     """
-    claim, now = claim_rows.find_claim(tx, job.claim_id), context.now()
+    claim, now = claim_rows.find_claim(outcome.tx, outcome.job.claim_id), outcome.now
     if claim is None or not claim.is_under_way():
         return
-    claim_rows.change_state(tx, claim, decision.state, claim.answered_in)
+    claim_rows.change_state(outcome.tx, claim, decision.state, claim.answered_in)
     if decision.has_lapsed:
-        claim_rows.lapse(tx, claim.id, now)
+        claim_rows.lapse(outcome.tx, claim.id, now)
     if decision.state != claim_rows.UNDERPAID:
-        claim_cards.show_claim(tx, context.queues, claim.id, now)
+        claim_cards.show_claim(outcome.tx, outcome.queues, claim.id, now)
     if decision.text is not None:
-        context.send_text(tx, job, decision.text)
-    elif decision.state == claim_rows.REJECTED and job.reply_to.message_id is None:
-        link, seller = claim_cards.link_and_seller(tx, claim)
-        context.send(
-            tx,
-            job,
-            claim_cards.claim_reply(replace(claim, state=claim_rows.REJECTED), link, seller, now),
-        )
+        outcome.send_text(decision.text)
+    elif decision.state == claim_rows.REJECTED and outcome.job.reply_to.message_id is None:
+        link, seller = claim_cards.link_and_seller(outcome.tx, claim)
+        rejected = replace(claim, state=claim_rows.REJECTED)
+        outcome.send(claim_cards.claim_reply(rejected, link, seller, now))
 
 
 def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
@@ -152,18 +145,16 @@ async def send_mark(context: Context, message: outbox.Message, _: object) -> Non
     await context.finish(message, _conclude_mark, way, marks)
 
 
-def mark_refused(
-    context: Context, tx: database.Transaction, job: jobs.SendMark, error: errors.Refused
-) -> None:
+def mark_refused(outcome: Outcome[jobs.SendMark], error: errors.Refused) -> None:
     """Notify the seller that the service has no such mark, or refused it."""
     is_unknown = isinstance(error, errors.NotFound | errors.MethodNotAllowed)
-    explain_mark(context, tx, job, "marks-local" if is_unknown else "marks-refused")
+    explain_mark(outcome, "marks-local" if is_unknown else "marks-refused")
 
 
-def explain_mark(context: Context, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
+def explain_mark(outcome: Outcome[jobs.SendMark], key: str) -> None:
     """Notify the seller of a mark that didn't reach the buyer, unless it only hides words."""
-    if job.mark != payment.HIDDEN:
-        context.send_text(tx, job, key)
+    if outcome.job.mark != payment.HIDDEN:
+        outcome.send_text(key)
 
 
 def _reaches_owner(context: Context, tx: database.Transaction, ids: tuple[str, str]) -> bool:
@@ -173,28 +164,21 @@ def _reaches_owner(context: Context, tx: database.Transaction, ids: tuple[str, s
     return owner is not None and not lanes.is_paused(tx, messages, str(owner.account_id))
 
 
-def _conclude_mark(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.SendMark,
-    way: str,
-    sent: payment.PaymentMarks,
-) -> None:
+def _conclude_mark(outcome: Outcome[jobs.SendMark], way: str, sent: payment.PaymentMarks) -> None:
     """Notify the buyer and the seller of a mark.
 
     They are notified once, and again if a note was added later. A mark that was set after the
     marks in `sent` has its own job. `way` is how a buyer without Telegram is notified: `email`,
     `none`, or `unsure` after a lost answer. If a buyer has blocked the bot, the notice waits.
     """
-    key = receipt_rows.ReceiptKey(job.request_id, job.transaction_id)
-    if job.mark == payment.HIDDEN:
+    tx, mark = outcome.tx, outcome.job.mark
+    key = receipt_rows.ReceiptKey(outcome.job.request_id, outcome.job.transaction_id)
+    if mark == payment.HIDDEN or not payment_marks.announce(tx, key, mark, *sent.noted(mark)):
         return
-    if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
-        return
-    receipts.notify_owner(tx, context.queues, key, MARK_EVENTS[job.mark], context.now())
-    if _reaches_owner(context, tx, key):
+    receipts.notify_owner(tx, outcome.queues, key, MARK_EVENTS[mark], outcome.now)
+    if _reaches_owner(outcome.context, tx, key):
         way = "telegram"
-    context.send_text(tx, job, f"marks-{job.mark}-{way}")
+    outcome.send_text(f"marks-{mark}-{way}")
 
 
 def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> bodies.MarksBody:
@@ -231,51 +215,21 @@ async def keep_receipt(context: Context, message: outbox.Message, _: object) -> 
         await context.finish(message, _keep, receipt)
 
 
-def _keep(
-    context: Context, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt_rows.Receipt
-) -> None:
+def _keep(outcome: Outcome[jobs.KeepReceipt], receipt: receipt_rows.Receipt) -> None:
     """Keep the receipt and queue its message, unless it belongs to another account."""
-    reply_to, now = job.reply_to, context.now()
-    owner = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
-    if receipt_rows.keep(tx, _key(job), owner, receipt, now):
-        _put(context, tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language))
-        if receipts.telegram_file(tx, job.request_id):
-            _put(
-                context,
-                tx,
-                job,
-                payloads.ReceiptMessage(*_key(job), reply_to.language, is_file=True),
-            )
+    key, language = _key(outcome.job), outcome.language
+    owner = receipt_rows.ReceiptOwner(outcome.job.reply_to.chat_id, language)
+    if receipt_rows.keep(outcome.tx, key, owner, receipt, outcome.now):
+        outcome.put(payloads.ReceiptMessage(*key, language))
+        if receipts.telegram_file(outcome.tx, key.request_id):
+            outcome.put(payloads.ReceiptMessage(*key, language, is_file=True))
     else:
-        _put(
-            context,
-            tx,
-            job,
-            payloads.new_message(_taken(receipt, reply_to.language), reply_to.language),
-        )
+        outcome.send(_taken(receipt, language))
 
 
-def answer_buyer(
-    context: Context, tx: database.Transaction, job: jobs.KeepReceipt, key: str
-) -> None:
+def answer_buyer(outcome: Outcome[jobs.KeepReceipt], key: str) -> None:
     """Queue a text to the buyer."""
-    language = job.reply_to.language
-    _put(
-        context,
-        tx,
-        job,
-        payloads.new_message(replies.Reply(translations.t(language, key)), language),
-    )
-
-
-def _put(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.KeepReceipt,
-    payload: payloads.MessagePayload,
-) -> None:
-    chat = str(job.reply_to.chat_id)
-    outbox.put(tx, context.queues.messages, chat, payload, context.now())
+    outcome.send(replies.Reply(translations.t(outcome.language, key)))
 
 
 def _key(job: jobs.KeepReceipt) -> receipt_rows.ReceiptKey:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from bot.chat.forms import flow, seller_forms, seller_texts
 from bot.chat.jobs import audit_trail, create_attempt, dialects, job_context, request_bodies
-from bot.chat.jobs.job_context import Context
+from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import drafts, jobs, payout
 from bot.chat.model.replies import Reply, escaped
 from bot.chat.store import link_rows, message_rows, post_rows, seller_rows
@@ -75,52 +75,43 @@ async def send_profile(
 
 
 def after_create(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.CreateRequest,
+    outcome: Outcome[jobs.CreateRequest],
     link: link_rows.PaymentLink,
     attempt: create_attempt.Attempt,
 ) -> None:
     """Send a profile that changed meanwhile; ask for a profile after the first request."""
-    state = seller_rows.profile_state(tx, link.seller_id)
+    state = seller_rows.profile_state(outcome.tx, link.seller_id)
     if attempt.is_seller_refused:
-        _remember_refusal(context, tx)
+        _remember_refusal(outcome)
     if state.version != attempt.profile_version:
-        context.add_later(tx, jobs.SendProfile(link.id, state.version), 0)
+        outcome.add_later(jobs.SendProfile(link.id, state.version), 0)
     if state.is_offered:
         return
-    is_first = seller_rows.mark_once(tx, link.seller_id, "profile_offered", context.now())
+    is_first = seller_rows.mark_once(outcome.tx, link.seller_id, "profile_offered", outcome.now)
     if is_first and state.profile.name is None:
-        context.send(tx, job, seller_texts.profile_offer(job.seller_name, job.reply_to.language))
+        outcome.send(seller_texts.profile_offer(outcome.job.seller_name, outcome.language))
 
 
-def queue_next(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.SendProfile,
-    refused: errors.Refused | None = None,
-) -> None:
+def queue_next(outcome: Outcome[jobs.SendProfile], refused: errors.Refused | None = None) -> None:
     """Refresh a request's posts, and queue the seller's next older request."""
     if isinstance(refused, errors.InvalidBody) and create_attempt.is_seller_unknown(refused):
-        _remember_refusal(context, tx)
-    link = link_rows.get_link(tx, job.link_id)
-    context.refresh(tx, link.id)
-    if job.goes_on and (older := seller_rows.next_older_link(tx, link)):
-        delay = 0 if job.sent < SENT_AT_ONCE else PROFILE_SPACING
-        following = replace(job, link_id=older, sent=job.sent + 1)
-        context.add_later(tx, following, delay)
+        _remember_refusal(outcome)
+    link = outcome.link
+    outcome.refresh()
+    if outcome.job.goes_on and (older := seller_rows.next_older_link(outcome.tx, link)):
+        delay = 0 if outcome.job.sent < SENT_AT_ONCE else PROFILE_SPACING
+        following = replace(outcome.job, link_id=older, sent=outcome.job.sent + 1)
+        outcome.add_later(following, delay)
 
 
-def _queue_next_without(
-    context: Context, tx: database.Transaction, job: jobs.SendProfile, delay: int
-) -> None:
-    queue_next(context, tx, job)
-    context.add_later(tx, replace(job, goes_on=False), delay)
+def _queue_next_without(outcome: Outcome[jobs.SendProfile], delay: int) -> None:
+    queue_next(outcome)
+    outcome.add_later(replace(outcome.job, goes_on=False), delay)
 
 
-def _remember_refusal(context: Context, tx: database.Transaction) -> None:
-    if context.server.url is not None:
-        dialects.remember_seller_refusal(tx, context.server.url, context.now())
+def _remember_refusal(outcome: Outcome[jobs.Job]) -> None:
+    if (url := outcome.context.server.url) is not None:
+        dialects.remember_seller_refusal(outcome.tx, url, outcome.now)
 
 
 # Payout accounts. A seller's answers are stored encrypted and only decrypted for the call. The form
@@ -180,140 +171,122 @@ async def _remove(context: Context, message: outbox.Message) -> list[payout.Payo
 
 
 def _show_found(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.ConnectAccount,
-    account: payout.PayoutAccount,
-    _: object,
+    outcome: Outcome[jobs.ConnectAccount], account: payout.PayoutAccount, _: object
 ) -> None:
-    _resume_form(
-        context, tx, job, lambda draft, seller: seller_forms.account_probed(draft, account, seller)
-    )
+    _resume_form(outcome, lambda draft, seller: seller_forms.account_probed(draft, account, seller))
 
 
 def _conclude_save(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.ConnectAccount,
+    outcome: Outcome[jobs.ConnectAccount],
     account: payout.PayoutAccount,
     accounts: list[payout.PayoutAccount],
 ) -> None:
     """Store the accounts, end the form, and refresh requests that could not be paid before."""
-    seller = _seller(context, tx, job)
+    seller = _seller(outcome)
     before = seller.account_of(account.way)
-    seller_rows.save_accounts(tx, job.seller_id, accounts)
-    audit_trail.record_account(tx, job.seller_id, before, account, context.now())
+    seller_rows.save_accounts(outcome.tx, outcome.job.seller_id, accounts)
+    audit_trail.record_account(outcome.tx, outcome.job.seller_id, before, account, outcome.now)
     _resume_form(
-        context, tx, job, lambda draft, _: seller_forms.account_saved(draft, account, seller),
+        outcome,
+        lambda draft, _: seller_forms.account_saved(draft, account, seller),
         otherwise=seller_texts.saved_reply(account, before, seller.language),
-    )  # fmt: skip
-    context.add_later(tx, jobs.RefreshPayable(job.seller_id, unpayable=True), 0)
+    )
+    outcome.add_later(jobs.RefreshPayable(outcome.job.seller_id, unpayable=True), 0)
 
 
 def _conclude_remove(
-    context: Context,
-    tx: database.Transaction,
-    job: jobs.RemoveAccount,
-    accounts: list[payout.PayoutAccount],
+    outcome: Outcome[jobs.RemoveAccount], accounts: list[payout.PayoutAccount]
 ) -> None:
     """Remove an account, and refresh the requests that depended on the account."""
-    seller = _seller(context, tx, job)
-    gone = next((one for one in seller.accounts if one.id == job.account_id), None)
-    seller_rows.save_accounts(tx, job.seller_id, accounts)
+    seller = _seller(outcome)
+    gone = next((one for one in seller.accounts if one.id == outcome.job.account_id), None)
+    seller_rows.save_accounts(outcome.tx, outcome.job.seller_id, accounts)
     if gone is None:  # the button was pressed twice
         return
-    audit_trail.record_account(tx, job.seller_id, gone, None, context.now())
-    affected = seller_rows.links_without(tx, job.seller_id, accounts)
-    context.answer(tx, job, seller_texts.removed_reply(gone, affected, seller.language))
-    context.add_later(tx, jobs.RefreshPayable(job.seller_id, unpayable=False), 0)
+    audit_trail.record_account(outcome.tx, outcome.job.seller_id, gone, None, outcome.now)
+    affected = seller_rows.links_without(outcome.tx, outcome.job.seller_id, accounts)
+    outcome.answer(seller_texts.removed_reply(gone, affected, seller.language))
+    outcome.add_later(jobs.RefreshPayable(outcome.job.seller_id, unpayable=False), 0)
 
 
-def refuse_account(
-    context: Context, tx: database.Transaction, job: SellerAccountJob, error: errors.Refused
-) -> None:
+def refuse_account(outcome: Outcome[SellerAccountJob], error: errors.Refused) -> None:
     """Ask again for the refused field; if no form waits, reply with the refusal."""
     if not isinstance(error, errors.InvalidBody):
         key, words = "payout-refused", {"message": escaped(error.message)}
         if isinstance(error, errors.Unauthorized):
             key, words = "payout-closed", {}
-        _interrupt(context, tx, job, _text(job, key, **words))
+        _interrupt(outcome, _text(outcome.job, key, **words))
         return
     problem = error.info[0] if error.info else errors.FieldProblem("", error.message)
     _resume_form(
-        context, tx, job,
+        outcome,
         lambda draft, seller: seller_forms.account_refused(draft, problem, seller),
-        otherwise=Reply(seller_texts.refusal_text(problem, job.reply_to.language)),
-    )  # fmt: skip
+        otherwise=Reply(seller_texts.refusal_text(problem, outcome.language)),
+    )
 
 
-def give_up_account(context: Context, tx: database.Transaction, job: SellerAccountJob) -> None:
+def give_up_account(outcome: Outcome[SellerAccountJob]) -> None:
     """Notify the seller that the outcome of a call is unknown."""
-    _interrupt(context, tx, job, _text(job, "payout-given-up"))
+    _interrupt(outcome, _text(outcome.job, "payout-given-up"))
 
 
-def delay_account(context: Context, tx: database.Transaction, job: SellerAccountJob) -> None:
+def delay_account(outcome: Outcome[SellerAccountJob]) -> None:
     """Notify the seller that the service doesn't answer yet."""
-    context.answer(tx, job, _text(job, "payout-waiting"))
+    outcome.answer(_text(outcome.job, "payout-waiting"))
 
 
-def _interrupt(
-    context: Context, tx: database.Transaction, job: SellerAccountJob, note: Reply
-) -> None:
+def _interrupt(outcome: Outcome[SellerAccountJob], note: Reply) -> None:
     _resume_form(
-        context, tx, job,
+        outcome,
         lambda draft, seller: seller_forms.probe_interrupted(draft, note.text, seller),
         otherwise=note,
-    )  # fmt: skip
+    )
 
 
 def _resume_form(
-    context: Context,
-    tx: database.Transaction,
-    job: SellerAccountJob,
+    outcome: Outcome[SellerAccountJob],
     follow: Callable[[drafts.Draft, drafts.Seller], flow.FormResult],
     otherwise: Reply | None = None,
 ) -> None:
     """Resume the form that waits for this job; if there is none, reply `otherwise`."""
-    chat_id = job.reply_to.chat_id
-    draft = seller_rows.find_draft(tx, chat_id, job.seller_id)
+    chat_id = outcome.job.reply_to.chat_id
+    draft = seller_rows.find_draft(outcome.tx, chat_id, outcome.job.seller_id)
     replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
-    if draft is not None and _awaits(draft, job):
-        result = follow(draft, _seller(context, tx, job))
-        _save_form(context, tx, job, result.draft)
+    if draft is not None and _awaits(draft, outcome.job):
+        result = follow(draft, _seller(outcome))
+        _save_form(outcome, result.draft)
         replies = result.replies
     for reply in replies:
-        context.answer(tx, job, reply)
+        outcome.answer(reply)
 
 
-def _save_form(
-    context: Context, tx: database.Transaction, job: SellerAccountJob, draft: drafts.Draft | None
-) -> None:
+def _save_form(outcome: Outcome[SellerAccountJob], draft: drafts.Draft | None) -> None:
     """Store the form; if it has ended, remove the buttons of its last question."""
-    chat_id, now = job.reply_to.chat_id, context.now()
-    question = seller_rows.save_draft(tx, chat_id, job.seller_id, draft, now)
+    chat_id, now = outcome.job.reply_to.chat_id, outcome.now
+    question = seller_rows.save_draft(outcome.tx, chat_id, outcome.job.seller_id, draft, now)
     if question is not None:
         place = post_rows.MessagePlace(str(chat_id), question)
-        message_rows.remove_buttons(tx, context.queues, place, now)
+        message_rows.remove_buttons(outcome.tx, outcome.queues, place, now)
 
 
-def _seller(context: Context, tx: database.Transaction, job: SellerAccountJob) -> drafts.Seller:
-    now, service = context.now(), context.server.payout_service
-    seller = seller_rows.ensure_seller(tx, job.seller_id, job.reply_to.language, now)
-    return seller_rows.at_service(tx, seller, job.seller_id, service)
+def _seller(outcome: Outcome[SellerAccountJob]) -> drafts.Seller:
+    now, service = outcome.now, outcome.context.server.payout_service
+    seller = seller_rows.ensure_seller(outcome.tx, outcome.job.seller_id, outcome.language, now)
+    return seller_rows.at_service(outcome.tx, seller, outcome.job.seller_id, service)
 
 
-def _refresh_some(context: Context, tx: database.Transaction, job: jobs.RefreshPayable) -> None:
+def _refresh_some(outcome: Outcome[jobs.RefreshPayable]) -> None:
     """Queue the checks of some requests, and a job for the older requests."""
-    found = seller_rows.live_links_before(tx, job.seller_id, job.before)
+    found = seller_rows.live_links_before(outcome.tx, outcome.job.seller_id, outcome.job.before)
     wanted = [
         one for one in found
-        if not job.unpayable or (one.answer is not None and one.answer.lacks_account)
+        if not outcome.job.unpayable or (one.answer is not None and one.answer.lacks_account)
     ]  # fmt: skip
     for place, link in enumerate(wanted):
-        context.add_later(tx, jobs.CheckRequest(link.id), place * PAYOUT_SPACING)
+        outcome.add_later(jobs.CheckRequest(link.id), place * PAYOUT_SPACING)
     if len(found) == seller_rows.BATCH:
-        following = replace(job, before=found[-1].id)
-        context.add_later(tx, following, len(wanted) * PAYOUT_SPACING)
+        following = replace(outcome.job, before=found[-1].id)
+        outcome.add_later(following, len(wanted) * PAYOUT_SPACING)
 
 
 def _text(job: SellerAccountJob, key: str, **values: object) -> Reply:

@@ -92,7 +92,8 @@ async def test_a_server_that_changes_its_dialect_is_followed(
 
 
 async def test_each_server_has_its_own_dialect(cloud: HandCashJobs, chat: ChatHarness) -> None:
-    chat.db.run(lambda tx: dialects.remember_dialect(tx, "https://other.example", "corrected"))
+    other, used = "https://other.example", dialects.DIALECTS[1]
+    chat.db.run(lambda tx: dialects.remember_dialect(tx, other, used, COFFEE, "BSV"))
     assert known(chat, cloud) is None
 
 
