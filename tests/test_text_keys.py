@@ -59,12 +59,22 @@ REFUSALS = (
 )
 REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 
+FORMS = sorted((BOT / "chat" / "forms").glob("*.py"))
 HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
-TYPED = (
-    *("name", "description", "destination", "postertext", "sellername", "sellerabout"),
-    *("payout", "paidback", "sent", "thanks"),
-)
+
+
+def read_texts() -> set[str]:
+    """Return the names for which forms read a text, as `read_line(text, "name", …)` does."""
+    nodes = (node for path in FORMS for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    calls = (
+        node
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith(("read_line", "read_lines"))
+    )
+    named = (call.args[1] for call in calls if len(call.args) > 1)
+    return {str(name.value) for name in named if isinstance(name, ast.Constant)}
 
 
 def shown_on_cards() -> set[str]:
@@ -79,6 +89,7 @@ def shown_on_cards() -> set[str]:
     return words
 
 
+TYPED = (*sorted(read_texts()), "paidback", "sent")
 MANAGED = tuple(word for word in sorted(shown_on_cards()) if f"button-{word}" in TEXTS)
 """What a card's buttons do with its request."""
 

@@ -27,31 +27,6 @@ Events: TypeAlias = tuple[vocabulary.WebhookEvent, ...]
 PayerFields: TypeAlias = tuple[vocabulary.PayerField, ...]
 Receivers: TypeAlias = tuple[request.Receiver, ...]
 
-INSERT = """
-    INSERT INTO payment_requests (id, app_id, created_at, name, description, long_description,
-      image_url, instrument_currency, denomination_currency, receivers, amount,
-      price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
-      email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
-      recipient_id, seller, payout, webhook_events, amount_choice, goal, max_quantity, thanks,
-      keep_url, shop)
-    VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
-      :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
-      :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
-      :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
-      :recipient_id, :seller, :payout, :webhook_events, :amount_choice, :goal, :max_quantity,
-      :thanks, :keep_url, :shop)
-"""
-COLUMNS = (
-    "id, app_id, created_at, name, description, long_description, image_url, instrument_currency,"
-    " denomination_currency, receivers, amount, price_before_discount, requested_user_data,"
-    " redirect_url, webhook_url, custom_parameters, email, expiration_type, total_units,"
-    " remaining_units, reserved_units, decreased_units, paid_count, oversold_count, enabled_at,"
-    " expires_at, owner, recipient_id, paused, seller, webhook_events, deleted_at, amount_choice,"
-    " goal, max_quantity, thanks, keep_url, shop, delivery, codes_count, codes_skipped,"
-    " raised_billions, raised_rest, sales_count, volume_billions, volume_rest"
-)
-"""Columns that `read_row` and exports need."""
-
 TERMS = (
     "expiration_type", "name", "description", "long_description", "image_url", "receivers",
     "instrument_currency", "denomination_currency", "price_before_discount", "requested_user_data",
@@ -59,6 +34,19 @@ TERMS = (
     "amount_choice", "goal", "max_quantity", "thanks", "keep_url", "shop",
 )  # fmt: skip
 """The columns that no payment changes."""
+
+NEW = (
+    *TERMS, "id", "app_id", "created_at", "amount", "total_units", "remaining_units", "enabled_at",
+    "expires_at", "owner", "recipient_id", "payout",
+)  # fmt: skip
+INSERT = f"INSERT INTO payment_requests ({', '.join(NEW)}) VALUES (:{', :'.join(NEW)})"  # noqa: S608 - our own words
+COLUMNS = (
+    f"{', '.join(TERMS)}, id, app_id, created_at, amount, total_units, remaining_units,"
+    " reserved_units, decreased_units, paid_count, oversold_count, enabled_at, expires_at, owner,"
+    " recipient_id, paused, deleted_at, delivery, codes_count, codes_skipped, raised_billions,"
+    " raised_rest, sales_count, volume_billions, volume_rest"
+)
+"""Columns that `read_row` and exports need."""
 
 PAYABLE = account_rows.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has released its units yet. If no

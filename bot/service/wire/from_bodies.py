@@ -5,6 +5,7 @@ The models of `bot/interface/bodies.py` have checked each field; here they are c
 
 from __future__ import annotations
 
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
@@ -16,11 +17,8 @@ from bot.service.goods import contents
 from bot.service.payments import payment_marks
 from bot.service.requests import changes, request
 
-PLAIN_FIELDS = (
-    *("price_before_discount", "redirect_url"),
-    *("goal", "max_quantity", "thanks", "keep_url"),
-)
-"""Fields of an edit that go into the model as they are."""
+PLAIN_FIELDS = frozenset(field.name for field in fields(changes.Edit))
+"""Fields of an edit that go into the model as they are, unless `edit` reads them."""
 
 
 def creation(body: bodies.CreateBody, now: int) -> changes.Creation:
@@ -37,16 +35,16 @@ def creation(body: bodies.CreateBody, now: int) -> changes.Creation:
 def edit(body: bodies.EditBody, now: int) -> changes.Edit:
     """Return what a body changes; `expirationInSeconds` counts from `now`. Raises InvalidBody."""
     named = _named(body)
-    fields = _named(body.product) | _notifications(body)
-    fields |= {name: named[name] for name in PLAIN_FIELDS if name in named}
+    changed = {name: value for name, value in named.items() if name in PLAIN_FIELDS}
+    changed |= _named(body.product) | _notifications(body)
     if "seller" in named:
-        fields["seller"] = body.seller and seller_edit(body.seller)
+        changed["seller"] = body.seller and seller_edit(body.seller)
     if "delivery" in named:
-        fields["goods"] = body.delivery and _goods(body.delivery)
+        changed["goods"] = body.delivery and _goods(body.delivery)
     if "expiration_in_seconds" in named or "expires_at" in named:
         end = _end(body.expiration_in_seconds, body.expires_at, now)
-        fields |= {"expires_at": end, "paused": changes.pauses(end, now)}
-    return changes.Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
+        changed |= {"expires_at": end, "paused": changes.pauses(end, now)}
+    return changes.Edit(**changed, decrease=named.get("decrease_remaining_units", 0))
 
 
 def seller_edit(body: bodies.SellerEditBody) -> changes.SellerEdit:
