@@ -237,7 +237,7 @@ def test_a_page_that_is_followed_counts_the_files_and_lines_that_it_touches() ->
         page.title: (page.files, page.lines) for page in pages
     }
     subjects = {page.title.rpartition(" ")[2] for page in pages}
-    assert {"command", "button", "job", "rail", "queue"} <= subjects
+    assert {"command", "button", "job", "rail", "field", "queue"} <= subjects
 
 
 def test_the_glossary_has_each_term_once_in_order() -> None:

@@ -95,6 +95,30 @@ async def test_a_new_job_asks_the_service(world: World) -> None:
     await sam.press(card, "Ask the service", "counts 0 payments for Juice")
 
 
+async def test_a_new_field_is_asked_stored_and_edited(world: World, run: Process) -> None:
+    """Every answer is read: too long, empty, right, and none again."""
+    sam = await seller_with_destination(world)
+    kinds = await sam.say("5 USD Coffee", "What kind of payment link is it?")
+    review = await sam.press(kinds, "Donation", "Does everything look right")
+    options = await sam.press(review, "More options", "Anything else?")
+    await sam.press(options, "Ledger account", "Under which account")
+    await sam.say("x" * 501, "That's 501 characters")
+    await sam.say("\u2800", "couldn't find any text")
+    options = await sam.say("8400 Sales", "Ledger account: 8400 Sales")
+    review = await sam.press(options, "Done", "Ledger account: 8400 Sales")
+    card = await sam.press(review, "Create", "Donation · $5.00")
+    stored = "SELECT ledger FROM payment_requests WHERE name = 'Coffee'"
+    assert run.rows(stored) == [("8400 Sales",)]
+    await sam.edit(card)
+    await sam.press(card, "Ledger account", "Under which account")
+    await sam.say("8401", "Ledger account updated: 8401")
+    assert run.rows(stored) == [("8401",)]
+    await sam.edit(card)
+    asked = await sam.press(card, "Ledger account", "Under which account")
+    await sam.press(asked, "🗑", "Ledger account removed.")
+    assert run.rows(stored) == [(None,)]
+
+
 async def test_a_new_queue_is_worked_swept_and_counted(world: World, run: Process) -> None:
     sam = await seller_with_destination(world)
     await sam.say("/remind", "This is your reminder.")
