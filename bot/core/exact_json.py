@@ -20,7 +20,11 @@ MAX_SIZE = 64 * 1024 * 1024
 """In characters; code that receives bodies over the network has much lower limits."""
 
 _make_writer = partial(
-    simplejson.JSONEncoder, use_decimal=True, ensure_ascii=False, separators=(",", ":")
+    simplejson.JSONEncoder,
+    use_decimal=True,
+    ensure_ascii=False,
+    separators=(",", ":"),
+    namedtuple_as_object=False,  # it looks for `_asdict` in each value
 )
 _WRITER, _ORDERED_WRITER = _make_writer(), _make_writer(sort_keys=True)
 

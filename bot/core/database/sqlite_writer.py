@@ -43,6 +43,9 @@ MACHINE_FAULTS = {
 }
 """SQLite's primary result codes for faults of the machine (sqlite.org/rescode.html)."""
 
+sqlite3.register_adapter(type(None), lambda _: None)
+"""Without it, the driver looks for a protocol in each NULL that a statement gets."""
+
 _NAME = itemgetter(0)
 """Returns the name in a column's description (PEP 249)."""
 

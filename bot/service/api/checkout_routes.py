@@ -68,10 +68,10 @@ async def get(
 )
 async def confirm(
     checkout_id: call_inputs.RowId,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
-    return await _decide(claiming.confirm, checkout_id, call)
+    return await _decide(claiming.confirm, checkout_id, request)
 
 
 @router.post(
@@ -87,18 +87,18 @@ async def confirm(
 )
 async def reject(
     checkout_id: call_inputs.RowId,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
-    return await _decide(claiming.reject, checkout_id, call)
+    return await _decide(claiming.reject, checkout_id, request)
 
 
 async def _decide(
     decide: Callable[[database.Transaction, str, str, int], checkout.Checkout],
     checkout_id: str,
-    call: call_inputs.Call,
+    request: Request,
 ) -> Response:
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     own = (caller.app_id, checkout_id, caller.now)
     decided = await service.db.transaction(
         lambda tx: idempotency.once(
@@ -191,14 +191,13 @@ async def connect(
     body: bodies.PayoutBody,
     request: Request,
     payouts: PayoutsDep,
-    call: call_inputs.CallDep,
 ) -> Response:
     """Check the details, ask the wallet where there is one, and store the account.
 
     It takes the place of the owner's account of the same kind, for banks of the same scheme.
     Payment links that are out already are paid to it from now on. A dry run stores nothing.
     """
-    _, caller, key = call
+    _, caller, key = call_inputs.call_of(request)
     if body.kind != vocabulary.BANK:  # bank details are checked without asking a server
         callers.state_of(request).limits.count_probe(caller.app_id, body.owner)
     if body.dry_run:
@@ -221,10 +220,10 @@ async def connect(
 )
 async def remove(
     account_id: call_inputs.RowId,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Remove an account: no new payment goes to it."""
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     await service.payouts.remove(caller.app_id, account_id, key)
     return responses.gone()
 

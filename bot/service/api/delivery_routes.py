@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator
 from starlette.responses import Response
 
@@ -16,7 +16,9 @@ MESSAGE_DIGITS = 28
 """Digits in the id of a queued message, after the channel."""
 
 ID_LENGTHS = {len(channel) + 1 + MESSAGE_DIGITS for channel in notification.Channel}
-router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
+router = APIRouter(
+    prefix="/v3/deliveries", tags=["deliveries"], route_class=call_inputs.ApplicationRoute
+)
 
 
 @router.get(
@@ -88,10 +90,10 @@ async def get(
 )
 async def retry(
     delivery_id: call_inputs.DeliveryId,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     again = await service.db.transaction(
         lambda tx: idempotency.once(
             tx,

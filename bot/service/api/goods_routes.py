@@ -147,13 +147,13 @@ CODES_FAILURES = (
 async def add_codes(
     request_id: call_inputs.RowId,
     body: bodies.CodesBody,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Add the codes that the request doesn't have yet, so that a repeat is safe.
 
     Buyers who wait for a code get theirs, in the order of their payments.
     """
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     listed = tuple(body.codes)
     added = await service.db.bulk(
         lambda tx: idempotency.once(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from bot.core import errors
@@ -106,10 +106,10 @@ WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
 )
 async def create(
     body: bodies.CreateBody,
-    call: call_inputs.OwnedCallDep,
+    request: Request,
 ) -> Response:
     """Create a request with its pay page and QR code."""
-    service, caller, key = call
+    service, caller, key = call_inputs.owned_call_of(request)
     creation = from_bodies.creation(body, caller.now)
     creation = await with_codes(service.db, caller.app_id, creation)
     store = service.db.bulk if creation.goods else service.db.transaction
@@ -198,14 +198,14 @@ async def get(
 async def edit(
     request_id: call_inputs.RowId,
     body: bodies.EditBody,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Change the fields that the body names, and keep the others.
 
     A text or a file that takes the place of another is what earlier payers get too. Codes that were
     given stay, and payers who wait for a code get what takes its place.
     """
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     change = await with_codes(service.db, caller.app_id, from_bodies.edit(body, caller.now))
     edited = await service.db.bulk(
         lambda tx: idempotency.once(
@@ -226,10 +226,10 @@ async def edit(
 )
 async def delete(
     request_id: call_inputs.RowId,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Delete the request and its pay page for good."""
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: request_commands.delete(tx, caller, request_id), lambda _: None
@@ -312,10 +312,10 @@ async def mark(
     request_id: call_inputs.RowId,
     transaction_id: call_inputs.TransactionId,
     body: bodies.MarksBody,
-    call: call_inputs.CallDep,
+    request: Request,
 ) -> Response:
     """Change the marks that the body names; safe to repeat."""
-    service, caller, key = call
+    service, caller, key = call_inputs.call_of(request)
     change, ids = from_bodies.marks(body), (request_id, transaction_id)
     marked, notified = await service.db.transaction(
         lambda tx: idempotency.once(
