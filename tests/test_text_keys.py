@@ -195,6 +195,8 @@ CALLS = {
     "reader.t": 0,
     "who.t": 0,
     "context.text": 0,
+    "seller.text": 0,
+    "press.seller.text": 0,
     "replies.Problem": 0,
     "Problem": 0,
     SEND_TEXT: 2,

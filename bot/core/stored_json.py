@@ -28,7 +28,7 @@ Whole: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=amounts.MAX_MINOR)
 """A positive integer that fits into a database column."""
 
 KIND = "kind"
-"""The field of a stored payload that names its kind."""
+"""The field of a stored payload that names its kind, by default."""
 
 
 def write(kind: type[T], value: T) -> str:
@@ -46,15 +46,16 @@ def read(kind: type[T], text: str) -> T:
 
 
 class PayloadKinds:
-    """The kinds of payload of a queue, by the names that are stored with them.
+    """The kinds of payload of a queue, by the names that are stored with them in the field `tag`.
 
-    Raises TypeError if a payload has a field with the name KIND.
+    Raises TypeError if a payload has a field with this name.
     """
 
-    def __init__(self, **kinds: type) -> None:
+    def __init__(self, tag: str = KIND, /, **kinds: type) -> None:
         for payload in kinds.values():
-            if KIND in {field.name for field in fields(payload)}:
-                raise TypeError(f"{payload.__name__}.{KIND}: a payload can't have this field")
+            if tag in {field.name for field in fields(payload)}:
+                raise TypeError(f"{payload.__name__}.{tag}: a payload can't have this field")
+        self._tag = tag
         self._kinds = kinds
         self._names = {kind: name for name, kind in kinds.items()}
 
@@ -62,7 +63,7 @@ class PayloadKinds:
         """Write a payload as JSON; raises KeyError if the queue has no such kind."""
         kind: type = type(payload)
         name = self._names[kind]
-        return exact_json.dumps({KIND: name, **_values(kind, payload)})
+        return exact_json.dumps({self._tag: name, **_values(kind, payload)})
 
     def decode(self, text: str) -> Any:
         """Read a payload; raises Unreadable.
@@ -70,7 +71,7 @@ class PayloadKinds:
         Unknown fields are ignored: a newer replica may have queued the message.
         """
         body = read_object(text)
-        kind = self._kinds.get(str(body.get(KIND)))
+        kind = self._kinds.get(str(body.get(self._tag)))
         if kind is None:
             raise errors.Unreadable("its kind is not known")
         return _validated(kind, body, "ignore")

@@ -40,7 +40,7 @@ from bot.chat.forms.typed_text import (
     read_redirect,
     read_thanks,
 )
-from bot.chat.model.drafts import Draft, Seller
+from bot.chat.model.drafts import NewDraft, Seller
 from bot.chat.model.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.model.replies import Problem, Reply, escaped, markup, plain
 from bot.chat.model.request_spec import PAYER_FIELDS
@@ -161,15 +161,15 @@ def seller_of(words: str, language: str) -> Seller:
     return Seller(language, known, "USD", zone=BERLIN, prices=((500, "USD"),))
 
 
-def draft_of(words: str, step: str) -> Draft:
+def draft_of(words: str, step: str) -> NewDraft:
     """A form with these words wherever they can be an answer."""
 
     def known(value: object, otherwise: str | None = None) -> str | None:
         return otherwise if isinstance(value, Problem) else str(value)
 
     portions = read_portions(f"{words} 60%\n$ben 40%", "USD")
-    return Draft(
-        FORM, "new", step, kind="drop", name=known(read_name(words), "Coffee"),
+    return NewDraft(
+        id=FORM, step=step, kind="drop", name=known(read_name(words), "Coffee"),
         description=known(read_description(words)), amount=Decimal(5), currency="USD", units=7,
         receivers=() if isinstance(portions, Problem) else portions, instrument="BSV",
         image="0" * 24,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.chat.conversation.getting_paid import seal_secrets
 from bot.chat.forms.field import Field
@@ -138,8 +138,8 @@ class Talk:
         return self.give(ButtonInput(found[0]))
 
     @property
-    def form(self) -> Draft:
-        """Return the open form."""
+    def form(self) -> Any:
+        """Return the open form, of any kind."""
         assert self.draft is not None
         return self.draft
 

@@ -17,7 +17,16 @@ from bot.chat.conversation import (
     sharing,
 )
 from bot.chat.conversation.event_context import EventContext
-from bot.chat.forms import flow, form, goods_form, inputs, one_line, request_fields, seller_texts
+from bot.chat.forms import (
+    flow,
+    form,
+    goods_form,
+    inputs,
+    one_line,
+    request_fields,
+    seller_forms,
+    seller_texts,
+)
 from bot.chat.jobs import audit_trail, request_changes
 from bot.chat.model import jobs, replies, request_spec
 from bot.chat.store import link_rows
@@ -211,7 +220,9 @@ def _settings(context: EventContext, action: replies.Action) -> None:
     if len(action) == 1:
         context.without_press().reply(seller_texts.settings(context.seller))
         return
-    asked = form.settings_form(action[1], link_rows.short_id(6), context.seller, context.draft)
+    asked = seller_forms.settings_form(
+        action[1], link_rows.short_id(6), context.seller, context.draft
+    )
     form_effects.apply_result(context, asked)
 
 
@@ -229,7 +240,7 @@ def _get_paid(context: EventContext, action: replies.Action) -> str | None:
     if word == "account":
         return getting_paid.press_account(context, words[0], words[1:])
     if not words:
-        getting_paid.show_accounts(context)
+        context.reply(seller_texts.accounts_page(context.seller))
     elif asked := getting_paid.press_kind(context, words[0]):
         form_effects.apply_result(context, asked)
     return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.chat.cards import menus
 from bot.chat.conversation import event_context, getting_paid
-from bot.chat.forms import flow, form, goods_form, request_fields, seller_forms
+from bot.chat.forms import flow, form, request_fields, seller_forms
 from bot.chat.jobs import audit_trail, request_changes
 from bot.chat.model import (
     drafts,
@@ -55,7 +55,7 @@ def apply_result(context: event_context.EventContext, result: flow.FormResult) -
         _add_codes(context, result.codes)
     if result.note is not None:
         _save_note(context, result.note)
-    if result.connect is not None and draft is not None:
+    if result.connect is not None and isinstance(draft, drafts.PayoutDraft):
         getting_paid.connect(context, draft, result.connect)
 
 
@@ -84,7 +84,8 @@ def receive_photo(
         )
     apply_result(context, result)
     if result.change is None:  # otherwise a job needs the photo
-        seller_rows.delete_unused(tx, [image, draft.image if draft else None])
+        replaced = draft.image if isinstance(draft, drafts.RequestDraft) else None
+        seller_rows.delete_unused(tx, [image, replaced])
 
 
 def _save_setting(context: event_context.EventContext, setting: flow.Setting) -> None:
@@ -140,7 +141,7 @@ def _fetch_file(
     context: event_context.EventContext, file: drafts.Attachment, draft: drafts.Draft
 ) -> None:
     """Queue the download of a file; a chat's files are downloaded in the order they were sent."""
-    for_codes = draft.form == goods_form.CODES_FORM
+    for_codes = isinstance(draft, drafts.CodesDraft)
     body = payloads.FileDownload(file, draft.id, context.person.id, for_codes)
     lane = str(context.person.chat_id)
     outbox.put(context.tx, context.queues.files, lane, body, context.now)

@@ -15,11 +15,6 @@ from bot.core.database import database, vault
 from bot.core.outbox import outbox
 
 
-def show_accounts(context: event_context.EventContext) -> None:
-    """Show the seller's payout accounts, and the kinds of accounts that can be connected."""
-    context.reply(seller_texts.accounts_page(context.seller))
-
-
 def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult | None:
     """Begin the form for a kind of account; None if a page is shown instead."""
     seller = context.seller
@@ -27,7 +22,7 @@ def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult
         context.reply(seller_texts.schemes_page(seller))
         return None
     if not seller_forms.is_offered(way, seller):
-        show_accounts(context)
+        context.reply(seller_texts.accounts_page(context.seller))
         return None
     return seller_forms.payout_form(way, link_rows.short_id(6), seller, context.draft)
 
@@ -38,7 +33,7 @@ def press_account(
     """Show, ask to remove, or remove an account; return the text of the answer, if any."""
     account = context.seller.account_of(way)
     if account is None:
-        show_accounts(context)
+        context.reply(seller_texts.accounts_page(context.seller))
         return context.text("toast-payout-gone")
     language = context.seller.language
     others = [one for one in context.seller.accounts if one is not account]
@@ -55,7 +50,7 @@ def press_account(
     return None
 
 
-def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) -> None:
+def connect(context: event_context.EventContext, draft: drafts.PayoutDraft, how: str) -> None:
     """Queue the job that checks or saves an account, with all answers sealed."""
     values = {
         answer.field: context.vault.open(answer.text) if answer.is_sealed else answer.text
@@ -65,7 +60,7 @@ def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) 
     job = jobs.ConnectAccount(
         context.person.id,
         context.reply_to(),
-        draft.way or "",
+        draft.way,
         context.vault.seal(stored_json.write(dict, values)),
         draft.id,
         seller_forms.connection_token(draft),
@@ -76,6 +71,8 @@ def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) 
 
 def seal_secrets(draft: drafts.Draft, vault: vault.Vault) -> drafts.Draft:
     """Return a draft for the database, with its secrets sealed."""
+    if not isinstance(draft, drafts.PayoutDraft):
+        return draft
     answers = tuple(
         replace(answer, text=vault.seal(answer.text), is_sealed=True)
         if (draft.way, answer.field) in payout.SECRETS and not answer.is_sealed
@@ -90,7 +87,7 @@ def is_secret(draft: drafts.Draft | None, text: str) -> bool:
 
     A text that comes too late to be an answer counts too.
     """
-    if draft is not None and draft.way is not None:
+    if isinstance(draft, drafts.PayoutDraft):
         asked = (draft.way, payout.PAYOUT_STEPS.get(draft.step)) in payout.SECRETS
         if asked or (draft.way == payout.LNBITS and typed_text.has_key(text)):
             return True
@@ -102,7 +99,8 @@ def is_misplaced(draft: drafts.Draft | None, text: str) -> bool:
 
     As an answer to another question, the string would be shown or stored unsealed.
     """
-    return typed_text.is_connection(text) and (draft is None or draft.way != payout.NWC)
+    is_asked = isinstance(draft, drafts.PayoutDraft) and draft.way == payout.NWC
+    return typed_text.is_connection(text) and not is_asked
 
 
 def delete_secret(context: event_context.EventContext, event: events.MessageEvent) -> None:

@@ -31,9 +31,9 @@ def start_reply(
 
     `offer` offers to continue the current form.
     """
-    parts = [translations.t(seller.language, "start")]
+    parts = [seller.text("start")]
     if new:
-        parts.append(translations.t(seller.language, "digital-goods"))
+        parts.append(seller.text("digital-goods"))
     if offer is not None:
         parts.append(offer.text)
     return replies.Reply(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
 from bot.chat.conversation import event_context, form_effects, sharing
-from bot.chat.forms import form
+from bot.chat.forms import inputs
 from bot.chat.jobs import audit_trail
 from bot.chat.model import jobs, moments, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
@@ -204,12 +204,12 @@ def _press_mark(
     payment = ":".join(found.key.words)
     if word != mark:
         form_effects.send_mark(context, found, mark)
-        if ended := form.end_with_mark(context.draft, payment, mark, context.seller):
+        if ended := inputs.end_with_mark(context.draft, payment, mark, context.seller):
             form_effects.apply_result(context.without_press(), ended)
         return None
     form_effects.send_mark(context, found, mark, delay=form_effects.NOTE_TIME)
     draft_id = link_rows.short_id(6)
-    asked = form.mark_form(mark, payment, draft_id, context.seller, context.draft)
+    asked = inputs.mark_form(mark, payment, draft_id, context.seller, context.draft)
     form_effects.apply_result(context.without_press(), asked)
     return None
 

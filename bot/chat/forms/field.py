@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from bot.chat.model import drafts, replies, request_spec
-from bot.core.text import translations
+
+R = TypeVar("R", bound=drafts.RequestDraft)
 
 _LABEL = 24
 """UTF-16 units of a value on a button."""
@@ -19,7 +20,7 @@ class Typed:
     """A text that answers a form's question."""
 
     text: str
-    draft: drafts.Draft
+    draft: drafts.RequestDraft
     seller: drafts.Seller
     now: int
     """Epoch ms."""
@@ -29,7 +30,7 @@ class Typed:
 class FieldDisplay:
     """How a value is shown; if a function is None, the value itself is shown."""
 
-    value: Callable[[drafts.Draft, drafts.Seller], Any] | None = None
+    value: Callable[[drafts.RequestDraft, drafts.Seller], Any] | None = None
     """Returns the value from a draft; None to use the field's attribute."""
 
     words: Callable[[Any, drafts.Seller, int | None], object] | None = None
@@ -38,7 +39,7 @@ class FieldDisplay:
     brief: Callable[[Any, drafts.Seller], object] | None = None
     """Returns the value in a few words for a button."""
 
-    line: Callable[[drafts.Draft, drafts.Seller], str | None] | None = None
+    line: Callable[[drafts.RequestDraft, drafts.Seller], str | None] | None = None
     """Returns the lines of the review in HTML, if a text with `value` is not enough."""
 
     key: str = ""
@@ -120,16 +121,16 @@ class Field:
     """Parses a text; returns the value, a Problem, a Choice of moments, or None to leave the field
     unset. By default, buttons answer the field or the form parses the text."""
 
-    check: Callable[[drafts.Draft, Any], replies.Problem | None] | None = None
+    check: Callable[[drafts.RequestDraft, Any], replies.Problem | None] | None = None
     """Returns the Problem if the rest of the draft forbids a value."""
 
     unset_text: str = ""
     """The text that confirms that the field was left unset."""
 
-    ask: Callable[[drafts.Draft, drafts.Seller], str] | None = None
+    ask: Callable[[drafts.RequestDraft, drafts.Seller], str] | None = None
     """Returns the question, if the question's text has variables."""
 
-    offers: Callable[[drafts.Draft, drafts.Seller], replies.Rows] | None = None
+    offers: Callable[[drafts.RequestDraft, drafts.Seller], replies.Rows] | None = None
     """Returns the buttons with offered answers."""
 
     display: FieldDisplay | None = FieldDisplay()
@@ -141,25 +142,22 @@ class Field:
     edit: Edit | None = None
     """None if the field can't be edited."""
 
-    def set(self, draft: drafts.Draft, value: object) -> drafts.Draft:
+    def set(self, draft: R, value: object) -> R:
         """Return the draft with this value."""
         return replace(draft, **{self.attribute: value})  # type: ignore[arg-type]  # by its name
 
-    def clear(self, draft: drafts.Draft) -> drafts.Draft:
+    def clear(self, draft: R) -> R:
         """Return the draft with the field unset."""
         return self.set(draft, self.empty)
 
-    def question(self, draft: drafts.Draft, seller: drafts.Seller) -> str:
+    def question(self, draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
         """Return the question; below it the current value, if the field is optional or edited."""
-        if self.ask:
-            question = self.ask(draft, seller)
-        else:
-            question = translations.t(seller.language, f"ask-{draft.step}")
+        question = self.ask(draft, seller) if self.ask else seller.text(f"ask-{draft.step}")
         present = self.line(draft, seller) if draft.form == "edit" or self.is_optional else None
         return f"{question}\n\n{present}" if present else question
 
     def line(
-        self, draft: drafts.Draft, seller: drafts.Seller, now: int | None = None
+        self, draft: drafts.RequestDraft, seller: drafts.Seller, now: int | None = None
     ) -> str | None:
         """Return the lines of the review in HTML; None if there is no value."""
         if self.display is None:
@@ -170,9 +168,7 @@ class Field:
         if not value:
             return None
         key = self.display.key or f"review-{self.name}"
-        return translations.t(
-            seller.language, key, value=self.words(value, seller, now, self.display.most)
-        )
+        return seller.text(key, value=self.words(value, seller, now, self.display.most))
 
     def words(
         self,
@@ -191,7 +187,7 @@ class Field:
         """Return the value of an edit, formatted like `words`."""
         return self.words((change, currency) if self.is_money else change, seller, now, most)
 
-    def label(self, draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    def label(self, draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
         """Return the value in a few words for a button, unescaped; None if there is no value."""
         value = self._value(draft, seller)
         if not value or self.display is None:
@@ -200,13 +196,13 @@ class Field:
         words = brief(value, seller) if brief else self._plain(value, seller, None)
         return replies.plain(words, _LABEL) if words else None
 
-    def is_offered(self, draft: drafts.Draft, seller: drafts.Seller) -> bool:
+    def is_offered(self, draft: drafts.RequestDraft, seller: drafts.Seller) -> bool:
         """True if the draft's kind has the field and the seller's service takes it."""
         is_possible = not (self.needs_destinations and seller.paid_at.rails)
         is_possible &= seller.paid_at.is_embedded or not self.needs_embedded
         return is_possible and draft.kind in (None, *self.kinds)
 
-    def is_open(self, draft: drafts.Draft, seller: drafts.Seller) -> bool:
+    def is_open(self, draft: drafts.RequestDraft, seller: drafts.Seller) -> bool:
         """True if the draft still needs a value for this field."""
         is_needed = draft.kind in (None, *self.kinds) and not self.is_optional
         return is_needed and self._value(draft, seller) is None
@@ -216,7 +212,7 @@ class Field:
             self.display.words(value, seller, now) if self.display and self.display.words else value
         )
 
-    def _value(self, draft: drafts.Draft, seller: drafts.Seller) -> Any:
+    def _value(self, draft: drafts.RequestDraft, seller: drafts.Seller) -> Any:
         if self.display and self.display.value:
             return self.display.value(draft, seller)
         value = getattr(draft, self.attribute)

@@ -31,7 +31,7 @@ def text_button(
     draft: drafts.Draft, seller: drafts.Seller, key: str, *words: str
 ) -> replies.Button:
     """Build a button of this form with the text `key`."""
-    return offer_button(draft, translations.t(seller.language, key), *words)
+    return offer_button(draft, seller.text(key), *words)
 
 
 def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
@@ -40,45 +40,36 @@ def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
     return tuple(each[start : start + width] for start in range(0, len(each), width))
 
 
-def kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def kinds(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer the kinds of requests, with the current kind ticked."""
     labels = (
-        (TICK * (kind == draft.kind) + translations.t(seller.language, f"button-{kind}"), kind)
+        (TICK * (kind == draft.kind) + seller.text(f"button-{kind}"), kind)
         for kind in request_spec.KINDS
     )
     return tuple((offer_button(draft, label, "kind", kind),) for label, kind in labels)
 
 
-def price_offers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def price_offers(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer that payers choose the amount, if usual for the kind, then the seller's last prices."""
     prices = [price for price in seller.prices if price[1] in amounts.currencies()]
     last = in_rows((_price_button(draft, *price, seller) for price in prices), 2)
     return (*_payers_choose(draft, seller), *last)
 
 
-def _payers_choose(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def _payers_choose(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer the usual suggestions; if there is no usual currency, ask for the currency first."""
     if draft.kind not in CHOICE_OFFERED or not seller.paid_at.is_embedded:
         return ()
-    language, code = seller.language, draft.currency or seller.currency
+    code = draft.currency or seller.currency
     if code is None:
         return ((text_button(draft, seller, "button-choose", "choose"),),)
     choice = shares_and_amounts.usual_choice(code)
     suggested = price_brief(typed_text.Price(choice.first, code, choice), seller)
-    label = translations.t(language, "button-choose-amounts", amounts=suggested)
+    label = seller.text("button-choose-amounts", amounts=suggested)
     return ((offer_button(draft, label, "choose", code),),)
 
 
-def goals(draft: drafts.Draft, seller: drafts.Seller, readings: Iterable[Decimal]) -> replies.Rows:
-    """Offer the readings of an ambiguous goal."""
-    currency = draft.currency or ""
-    return tuple(
-        (offer_button(draft, shown_amount(each, currency, seller), "goal", f"{each:f}", currency),)
-        for each in readings
-    )
-
-
-def price_currencies(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def price_currencies(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer currencies for the price: recently used first, then the payout accounts' currencies."""
     last = filter(None, (draft.currency, seller.currency))
     paid = (code for one in seller.accounts if one.kind == payout.BANK for code in one.currencies)
@@ -86,7 +77,7 @@ def price_currencies(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows
     return in_rows((offer_button(draft, code, "currency", code) for code in codes), 3)
 
 
-def instruments(draft: drafts.Draft, _seller: drafts.Seller) -> replies.Rows:
+def instruments(draft: drafts.RequestDraft, _seller: drafts.Seller) -> replies.Rows:
     """Offer currencies for payment other than the price's, with the current currency ticked."""
     codes = dict.fromkeys((*filter(None, [draft.instrument]), *INSTRUMENTS))
     buttons = (
@@ -97,7 +88,7 @@ def instruments(draft: drafts.Draft, _seller: drafts.Seller) -> replies.Rows:
     return in_rows(buttons, 3)
 
 
-def price_of_receivers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def price_of_receivers(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer the sum of the receivers' amounts as the price, if it differs from the price."""
     currency = draft.currency or ""
     total = shares_and_amounts.total_of_amounts(draft.receivers, currency)
@@ -110,10 +101,10 @@ def price_of_receivers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Ro
 
 
 def _price_button(
-    draft: drafts.Draft, minor: int, currency: str, seller: drafts.Seller, key: str = ""
+    draft: drafts.RequestDraft, minor: int, currency: str, seller: drafts.Seller, key: str = ""
 ) -> replies.Button:
     shown = amounts.format_money(minor, currency, seller.language)
-    label = translations.t(seller.language, key, amount=shown) if key else shown
+    label = seller.text(key, amount=shown) if key else shown
     return offer_button(
         draft, label, "amount", f"{amounts.from_minor(minor, currency):f}", currency
     )
@@ -121,11 +112,11 @@ def _price_button(
 
 def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Offer the kinds of payout accounts, and to connect one later; nothing for test money."""
-    language, rails = seller.language, seller.paid_at.rails
+    rails = seller.paid_at.rails
     if not rails:
         return ()
     kinds = [
-        replies.Button(translations.t(language, f"button-payout-{kind}"), action=("getpaid", kind))
+        replies.Button(seller.text(f"button-payout-{kind}"), action=("getpaid", kind))
         for kind in rails
     ]
     return (
@@ -134,7 +125,7 @@ def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     )
 
 
-def goods_readings(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def goods_readings(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer the possible meanings of the last message, or to send another message."""
     if not draft.readings:
         return ()
@@ -147,7 +138,7 @@ def goods_readings(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     )
 
 
-def file_answers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def file_answers(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer to deliver a file to buyers, or not; a picture can become the photo instead."""
     no = "photo" if draft.file is not None and draft.file.is_picture else "no"
     return tuple(
@@ -155,12 +146,12 @@ def file_answers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     )
 
 
-def payer_fields(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def payer_fields(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer the data to ask payers for; each button shows the state after a press."""
     rows = []
     for asked in request_spec.PAYER_FIELDS:
         is_asked = asked in draft.payer_fields
-        label = TICK * is_asked + translations.t(seller.language, f"payer-{asked}")
+        label = TICK * is_asked + seller.text(f"payer-{asked}")
         to = "off" if is_asked else "on"
         rows.append((offer_button(draft, label, "ask", asked, to),))
     return (*rows, (text_button(draft, seller, "button-done", "options"),))
@@ -210,18 +201,18 @@ def choice_words(choice: parts.AmountChoice[int], currency: str, language: str) 
     return translations.t(language, "choice-suggested", bounds=bounds, amounts=suggested)
 
 
-def redirect_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def redirect_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the review's lines: the web address, and whether the receipt is shown first."""
     if draft.redirect_url is None:
         return None
     value = replies.escaped(links.shown_url(draft.redirect_url), _ADDRESS)
-    line = translations.t(seller.language, "review-redirect", value=value)
+    line = seller.text("review-redirect", value=value)
     if not draft.has_receipt_first:
         return line
-    return f"{line}\n{translations.t(seller.language, 'redirect-receipt-first')}"
+    return f"{line}\n{seller.text('redirect-receipt-first')}"
 
 
-def price_of(draft: drafts.Draft, _seller: drafts.Seller) -> typed_text.Price | None:
+def price_of(draft: drafts.RequestDraft, _seller: drafts.Seller) -> typed_text.Price | None:
     """Return the price of a draft; None if it is not set."""
     if draft.amount is None:
         return None
@@ -245,7 +236,7 @@ def price_brief(price: typed_text.Price, seller: drafts.Seller) -> str:
         return price_words(price, seller)
     if not choice.suggested:
         minimum = _short_amount(choice.minimum, currency, seller)
-        return translations.t(seller.language, "price-from", amount=minimum)
+        return seller.text("price-from", amount=minimum)
     return ", ".join(_short_amount(each, currency, seller) for each in choice.suggested)
 
 
@@ -259,98 +250,90 @@ def goal_words(goal: tuple[int, str | None], seller: drafts.Seller, _now: int | 
     return amounts.format_short(minor, currency, seller.language) if currency else ""
 
 
-def goal_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def goal_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
     """Ask for the goal, in the currency of the price."""
     currency = draft.currency or typed_text.USUAL
     reached = Decimal(amounts.example(currency)) * 200
     meant = replies.escaped(_short_amount(reached, currency, seller))
-    return translations.t(seller.language, "ask-goal", example=f"{reached:f}", meant=meant)
+    return seller.text("ask-goal", example=f"{reached:f}", meant=meant)
 
 
-def amount_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def amount_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
     """Ask for the price, in the usual currency if there is one."""
-    language, usual = seller.language, draft.currency or seller.currency
-    lines = [translations.t(language, f"ask-amount-{draft.kind}"), _amount_hint(usual, seller)]
+    usual = draft.currency or seller.currency
+    lines = [seller.text(f"ask-amount-{draft.kind}"), _amount_hint(usual, seller)]
     if draft.kind in CHOICE_OFFERED and seller.paid_at.is_embedded:
         code = usual or typed_text.USUAL
         suggested = shares_and_amounts.usual_choice(code).suggested
         several = "/".join(f"{each:f}" for each in suggested) + f" {code}"
-        lines.append(translations.t(language, "ask-amount-choice", several=several))
+        lines.append(seller.text("ask-amount-choice", several=several))
     return "\n".join(lines)
 
 
 def _amount_hint(usual: str | None, seller: drafts.Seller) -> str:
     if usual is None:
-        return translations.t(seller.language, "ask-amount-hint")
+        return seller.text("ask-amount-hint")
     typed = amounts.example(usual)
     meant = replies.escaped(shown_amount(Decimal(typed), usual, seller))
     other = typed_text.example_price("EUR" if usual != "EUR" else "USD")
-    return translations.t(
-        seller.language, "ask-amount-usual", example=typed, meant=meant, other=other
-    )
+    return seller.text("ask-amount-usual", example=typed, meant=meant, other=other)
 
 
-def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def goods_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
     """Ask what buyers get, or which meaning of the last message is right.
 
     In an edit, explain what earlier buyers keep.
     """
     if not draft.readings:
-        question = translations.t(seller.language, "ask-goods")
+        question = seller.text("ask-goods")
         if draft.form != "edit":
             return question
         kind = draft.goods.kind if draft.goods else "none"
-        return f"{question}\n\n{translations.t(seller.language, 'ask-goods-earlier', kind=kind)}"
+        return f"{question}\n\n{seller.text('ask-goods-earlier', kind=kind)}"
     lists = [one for one in draft.readings if one.kind == request_spec.CODES]
     if not lists:
-        return translations.t(seller.language, "ask-whole-goods")
+        return seller.text("ask-whole-goods")
     key = "ask-which-goods" if len(draft.readings) > 1 else "ask-long-goods"
-    question = translations.t(
-        seller.language, key, count=lists[0].count or 0, most=fields.MAX_DELIVERED_TEXT
-    )
+    question = seller.text(key, count=lists[0].count or 0, most=fields.MAX_DELIVERED_TEXT)
     return "\n".join(filter(None, [question, ends_line(lists[0], seller.language)]))
 
 
-def file_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def file_question(draft: drafts.NewDraft, seller: drafts.Seller) -> str:
     """Ask whether buyers get a file that was sent with another answer, perhaps in an album."""
-    file, language = draft.file, seller.language
-    question = translations.t(
-        language, "ask-file", name=replies.escaped(file.name if file else "", _FILE_NAME)
-    )
+    file = draft.file
+    question = seller.text("ask-file", name=replies.escaped(file.name if file else "", _FILE_NAME))
     if file is None or file.album_id is None:
         return question
-    return f"{question}\n\n{translations.t(language, 'ask-file-album')}"
+    return f"{question}\n\n{seller.text('ask-file-album')}"
 
 
-def units_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def units_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the number of units; for an existing request, the units left."""
     if not draft.units:
         return None
     if draft.form == "edit":
-        return translations.t(seller.language, "left", left=draft.units)
-    return translations.t(seller.language, "review-units", value=draft.units)
+        return seller.text("left", left=draft.units)
+    return seller.text("review-units", value=draft.units)
 
 
 def destination_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     """Ask where the money goes, in the terms of the service that pays it out."""
-    language, service = seller.language, seller.paid_at
+    service = seller.paid_at
     if service.rails:
-        return "\n\n".join([translations.t(language, "payout-first"), *kind_lines(seller)])
+        return "\n\n".join([seller.text("payout-first"), *kind_lines(seller)])
     is_setting = draft.form == "settings"
     kind = "handcash" if service.is_handcash else "other" if service.host else "test"
     parts = [
-        translations.t(language, "ask-destination-settings" if is_setting else "ask-destination"),
-        translations.t(language, f"destination-{kind}", host=replies.escaped(service.host or "")),
-        translations.t(language, "destination-later" if is_setting else "destination-kept"),
+        seller.text("ask-destination-settings" if is_setting else "ask-destination"),
+        seller.text(f"destination-{kind}", host=replies.escaped(service.host or "")),
+        seller.text("destination-later" if is_setting else "destination-kept"),
     ]
     return "\n".join(parts)
 
 
 def kind_lines(seller: drafts.Seller) -> list[str]:
     """Explain each kind of payout account that the service takes."""
-    return [
-        translations.t(seller.language, f"payout-about-{kind}") for kind in seller.paid_at.rails
-    ]
+    return [seller.text(f"payout-about-{kind}") for kind in seller.paid_at.rails]
 
 
 def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
@@ -360,51 +343,49 @@ def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
         return None
     taken = ", ".join(dict.fromkeys(code for account in accounts for code in account.currencies))
     key = "payout-no-way" if payout.LIGHTNING in seller.paid_at.rails else "payout-no-way-bank"
-    return translations.t(seller.language, key, taken=taken, currency=replies.escaped(currency))
+    return seller.text(key, taken=taken, currency=replies.escaped(currency))
 
 
-def seller_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def seller_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the name that payers see, if the seller has set it."""
     if draft.form != "new" or seller.profile.name is None:
         return None
     name, kind = replies.escaped(seller.profile.name), draft.kind or ""
-    return translations.t(seller.language, "review-seller", value=name, kind=kind)
+    return seller.text("review-seller", value=name, kind=kind)
 
 
-def destination_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def destination_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return where all of the money goes; None if several receivers share the money."""
     if draft.receivers or seller.destination is None:
         return None
     if seller.paid_at.rails:
         return _accounts_line(draft, seller)
-    return translations.t(
-        seller.language, "review-destination", value=replies.escaped(seller.destination)
-    )
+    return seller.text("review-destination", value=replies.escaped(seller.destination))
 
 
-def _accounts_line(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def _accounts_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
     """Return the accounts that receive a price, or why it can't be paid yet."""
     if not seller.accounts:
-        return translations.t(seller.language, "payout-review-none")
+        return seller.text("payout-review-none")
     fitting = [one for one in seller.accounts if draft.currency and one.takes(draft.currency)]
     labels = (f"<code>{replies.escaped(one.label, _HANDLE)}</code>" for one in fitting)
     warning = unpaid_currency(draft.currency, seller)
-    return warning or translations.t(seller.language, "payout-review", accounts=", ".join(labels))
+    return warning or seller.text("payout-review", accounts=", ".join(labels))
 
 
-def receivers_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def receivers_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
     """Ask who shares the price, below the current receivers' problem if there is one."""
     price = replies.escaped(shown_amount(draft.amount, draft.currency, seller))
-    question = translations.t(seller.language, "ask-receivers", price=price)
+    question = seller.text("ask-receivers", price=price)
     shares = shares_and_amounts.shares_of(draft)
     if draft.choice:
-        question = f"{question}\n{translations.t(seller.language, 'receivers-scaled')}"
+        question = f"{question}\n{seller.text('receivers-scaled')}"
     if isinstance(shares, replies.Problem):
         return f"{shares.text(seller.language)}\n\n{question}"
     return question
 
 
-def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def receivers_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """List the receivers with their amounts, and count the receivers that are not listed."""
     if not draft.receivers:
         return None
@@ -418,8 +399,7 @@ def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
             for share in shares
         ]
     lines = [
-        translations.t(
-            language,
+        seller.text(
             "review-receiver",
             destination=replies.escaped(who, _HANDLE),
             share=replies.escaped(share),
@@ -427,10 +407,10 @@ def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
         for who, share in pairs[:SHOWN_RECEIVERS]
     ]
     if more := len(pairs) - len(lines):
-        lines.append(translations.t(language, "review-receivers-more", count=more))
+        lines.append(seller.text("review-receivers-more", count=more))
     if draft.choice:
-        lines.append(translations.t(language, "receivers-scaled"))
-    return "\n".join([translations.t(language, "review-receivers"), *lines])
+        lines.append(seller.text("receivers-scaled"))
+    return "\n".join([seller.text("review-receivers"), *lines])
 
 
 def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str:
@@ -444,7 +424,7 @@ def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str
     )
 
 
-def units_of(draft: drafts.Draft) -> int | None:
+def units_of(draft: drafts.RequestDraft) -> int | None:
     """Return how many units a request sells: a drop's number, or one for a one-off."""
     return 1 if draft.kind == "oneoff" else draft.units
 
@@ -452,7 +432,7 @@ def units_of(draft: drafts.Draft) -> int | None:
 def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | None = None) -> str:
     """Return what buyers get, as one line of plain text."""
     if goods.kind == request_spec.CODES:
-        return translations.t(seller.language, "goods-codes", count=goods.count or 0)
+        return seller.text("goods-codes", count=goods.count or 0)
     return (
         file_words(goods, seller.language) if goods.kind == request_spec.FILE else goods.text or ""
     )
@@ -472,19 +452,19 @@ def goods_brief(value: object, seller: drafts.Seller) -> str:
     """Return what buyers get in a word or two, for a button."""
     goods = value if isinstance(value, request_spec.Goods) else None
     if goods is None or goods.kind == request_spec.TEXT:
-        return translations.t(seller.language, "goods-brief-text")
+        return seller.text("goods-brief-text")
     return goods.name or "" if goods.kind == request_spec.FILE else goods_words(goods, seller)
 
 
-def goods_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def goods_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the review's lines: what buyers get, and for codes also the units on sale."""
     goods, language = draft.goods, seller.language
     if goods is None:
         return None
     if goods.kind != request_spec.CODES:
         value = replies.escaped(goods_words(goods, seller), _SHOWN_TEXT)
-        return translations.t(language, "review-goods", value=value)
-    fit = translations.t(language, "review-goods", value=fit_line(goods, units_of(draft), language))
+        return seller.text("review-goods", value=value)
+    fit = seller.text("review-goods", value=fit_line(goods, units_of(draft), language))
     return "\n".join(filter(None, [fit, ends_line(goods, language)]))
 
 

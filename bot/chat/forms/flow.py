@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from bot.chat.forms import (
-    field_texts,
     questions,
     request_fields,
-    seller_texts,
     shares_and_amounts,
     typed_text,
 )
 from bot.chat.forms.field import Field, Typed
 from bot.chat.model import drafts, moments, request_spec
-from bot.chat.model.replies import Action, Problem, Reply, escaped
-from bot.core.text import translations
+from bot.chat.model.replies import Action, Problem, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +100,43 @@ class FormResult:
     codes: NewCodes | None = None
 
 
-Press = Callable[[drafts.Draft, Action, drafts.Seller, int], FormResult | None]
-"""Handles a button, given its words and the time (epoch ms); returns None if they are invalid."""
+D = TypeVar("D", bound=drafts.Draft)
+
+
+@dataclass(frozen=True, slots=True)
+class Press(Generic[D]):
+    """A pressed button of a form."""
+
+    draft: D
+    words: Action
+    """The button's data after its verb."""
+
+    seller: drafts.Seller
+    now: int
+    """Epoch ms."""
+
+
+PressHandler: TypeAlias = Callable[[Press[Any]], FormResult | None]
+"""Handles a button of a form; returns None if its words are invalid."""
 
 
 def start_new(
     draft_id: str,
     seller: drafts.Seller,
-    paused: drafts.Draft | None = None,
+    paused: drafts.NewDraft | None = None,
     sent: drafts.Enclosure | None = None,
 ) -> FormResult:
     """Begin a new request at its first question; it replaces any open form."""
     asks = not seller.has_destination
-    first = drafts.Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused)
+    first = drafts.NewDraft(id=draft_id, step="kind", asks_destination=asks, paused=paused)
     return enclose(first, sent, seller, lambda draft: go_on(draft, seller))
 
 
 def enclose(
-    draft: drafts.Draft,
+    draft: drafts.NewDraft,
     sent: drafts.Enclosure | None,
     seller: drafts.Seller,
-    go: Callable[[drafts.Draft], FormResult],
+    go: Callable[[drafts.NewDraft], FormResult],
 ) -> FormResult:
     """Handle the content sent with a new request's text, then call `go` for the text.
 
@@ -136,11 +150,11 @@ def enclose(
         result = go(replace(draft, photos_due=draft.photos_due + 1))
         return replace(result, photo=sent.photo)
     if sent.file is None:
-        note = translations.t(seller.language, "file-unused")
+        note = seller.text("file-unused")
     elif not may_deliver:
-        note = translations.t(seller.language, "file-unused-service")
+        note = seller.text("file-unused-service")
     elif sent.file.size is not None and sent.file.size > request_spec.MAX_FILE:
-        note = translations.t(seller.language, "problem-goods-too-large")
+        note = seller.text("problem-goods-too-large")
     else:
         return go(replace(draft, file=sent.file))
     return with_note(go(draft), note)
@@ -166,7 +180,7 @@ def ask_again(draft: drafts.Draft, problem: Problem, seller: drafts.Seller) -> F
     return ask_step(draft, draft.step, seller, problem.text(seller.language))
 
 
-def go_on(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) -> FormResult:
+def go_on(draft: drafts.RequestDraft, seller: drafts.Seller, note: str | None = None) -> FormResult:
     """Ask the first open question.
 
     If no question is open, return to the options or the review, or finish a one-line form.
@@ -174,13 +188,13 @@ def go_on(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) -
     step = blocking_step(draft, seller)
     if step is not None:
         return ask_step(draft, step, seller, note)
-    if draft.form == "new":
+    if isinstance(draft, drafts.NewDraft):
         return ask_step(draft, "options" if draft.in_menu else "review", seller, note)
     return finish(draft, seller)
 
 
 def take_typed(
-    draft: drafts.Draft, field: Field, text: str, seller: drafts.Seller, now: int
+    draft: drafts.RequestDraft, field: Field, text: str, seller: drafts.Seller, now: int
 ) -> FormResult:
     """Take a text as the answer to the field's question; `now` in epoch ms."""
     found = field.read(Typed(text, draft, seller, now))
@@ -188,10 +202,7 @@ def take_typed(
         choices = questions.moment_rows(draft, seller, found.moments)
         return FormResult(draft, (questions.ask_which(draft, seller, "ask-which-moment", choices),))
     if isinstance(found, typed_text.AmbiguousAmount):
-        readings = field_texts.goals(draft, seller, found.choices)
-        return FormResult(
-            draft, (questions.ask_which(draft, seller, "ask-which-amount", readings),)
-        )
+        return FormResult(draft, (questions.ask_which_amount(draft, seller, found, "goal"),))
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:
@@ -200,7 +211,7 @@ def take_typed(
 
 
 def take_value(
-    draft: drafts.Draft,
+    draft: drafts.RequestDraft,
     field: Field,
     value: str | int | request_spec.Goods | None,
     seller: drafts.Seller,
@@ -210,31 +221,27 @@ def take_value(
     problem = field.check(draft, value) if field.check and value is not None else None
     if problem is not None:
         return ask_again(draft, problem, seller)
-    if draft.form == "edit":
-        change = Change(draft.link_id or "", draft.step, value)
+    if isinstance(draft, drafts.EditDraft):
+        change = Change(draft.link_id, draft.step, value)
         return replace(resume(draft.paused, seller), change=change)
     return accept(field.set(draft, value), field, seller, now)
 
 
 def accept(
-    draft: drafts.Draft, field: Field, seller: drafts.Seller, now: int | None = None
+    draft: drafts.RequestDraft, field: Field, seller: drafts.Seller, now: int | None = None
 ) -> FormResult:
     """Ask the next question; repeat the answer above it if it is a time or the options follow."""
-    if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
+    in_menu = isinstance(draft, drafts.NewDraft) and draft.in_menu
+    if not (in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
         return go_on(draft, seller)
     line = field.line(draft, seller, now)
     if line is None and field.unset_text:
-        line = translations.t(seller.language, field.unset_text)
-    return go_on(draft, seller, line and translations.t(seller.language, "understood", line=line))
+        line = seller.text(field.unset_text)
+    return go_on(draft, seller, line and seller.text("understood", line=line))
 
 
-def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult:
+def go_back(draft: drafts.NewDraft, step: str, seller: drafts.Seller) -> FormResult:
     """Ask the question before `step`, or an earlier question that is still open."""
-    if draft.form in ("edit", "settings"):
-        then: Action = ("edit", draft.link_id or "")
-        if draft.form == "settings":
-            then = ("profile",) if draft.step in drafts.PROFILE_STEPS else ("settings",)
-        return resume(draft.paused, seller) if draft.paused else FormResult(None, then=then)
     if step in ("options", request_fields.FILE_STEP):
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
@@ -251,16 +258,16 @@ def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult
     return ask_step(draft, target, seller)
 
 
-def unanswered_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def unanswered_step(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the first step that lacks a required answer."""
-    steps = (step for step in request_fields.STEPS[draft.form] if step in request_fields.BY_NAME)
-    found = next(
-        (step for step in steps if request_fields.BY_NAME[step].is_open(draft, seller)), None
-    )
-    return request_fields.FILE_STEP if found is None and draft.file is not None else found
+    for step in request_fields.STEPS[draft.form]:
+        if step in request_fields.BY_NAME and request_fields.BY_NAME[step].is_open(draft, seller):
+            return step
+    is_file_open = isinstance(draft, drafts.NewDraft) and draft.file is not None
+    return request_fields.FILE_STEP if is_file_open else None
 
 
-def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+def blocking_step(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the step of an open question, or of shares that don't sum to the price."""
     step = unanswered_step(draft, seller)
     if step is None and isinstance(shares_and_amounts.shares_of(draft), Problem):
@@ -268,7 +275,7 @@ def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     return step
 
 
-def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
+def finish(draft: drafts.RequestDraft, seller: drafts.Seller) -> FormResult:
     """End the form with its spec, and offer to continue the interrupted form.
 
     Raises ValueError if a question is still open.
@@ -293,62 +300,34 @@ def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
     )
     paused = draft.paused
     replies = () if paused is None else (questions.resume_prompt(paused, seller),)
-    return FormResult(
-        paused, replies, toast=translations.t(seller.language, "toast-creating"), spec=spec
-    )
-
-
-def save_destination(draft: drafts.Draft, destination: str, seller: drafts.Seller) -> FormResult:
-    """Save the destination of the seller's money, and continue."""
-    seller, setting = replace(seller, destination=destination), Setting("destination", destination)
-    if draft.form == "settings":
-        saved = translations.t(
-            seller.language, "destination-saved", destination=escaped(destination)
-        )
-        return save_setting(draft, setting, seller, saved)
-    return replace(go_on(draft, seller), setting=setting)
-
-
-def save_setting(
-    draft: drafts.Draft, setting: Setting, seller: drafts.Seller, saved: str
-) -> FormResult:
-    """Save a setting, and end its form with the text `saved`."""
-    return replace(end_short_form(draft, seller, saved), setting=setting)
-
-
-def end_short_form(draft: drafts.Draft, seller: drafts.Seller, text: str) -> FormResult:
-    """End a short form with a text; add the buttons of the settings if it began there."""
-    rows = (
-        seller_texts.settings(seller).rows
-        if draft.form == "settings"
-        else questions.menu(seller.language)
-    )
-    return reply_and_resume(draft.paused, seller, Reply(text, rows))
+    return FormResult(paused, replies, toast=seller.text("toast-creating"), spec=spec)
 
 
 def reply_and_resume(
-    paused: drafts.Draft | None, seller: drafts.Seller, reply: Reply
+    paused: drafts.NewDraft | None, seller: drafts.Seller, reply: Reply
 ) -> FormResult:
     """Reply, then repeat the question of the interrupted form, if there is one."""
     first = replace(reply, rows=()) if paused else reply
     return resume(paused, seller, first)
 
 
-def resume(paused: drafts.Draft | None, seller: drafts.Seller, *first: Reply) -> FormResult:
+def resume(paused: drafts.NewDraft | None, seller: drafts.Seller, *first: Reply) -> FormResult:
     """After other replies, repeat the question of the interrupted form, if there is one."""
     return FormResult(paused, (*first, questions.prompt(paused, seller)) if paused else first)
 
 
-def new_form_under_way(current: drafts.Draft | None) -> drafts.Draft | None:
+def new_form_under_way(current: drafts.Draft | None) -> drafts.NewDraft | None:
     """Return the open form of a new request, which a shorter form may have paused."""
-    return current if current is None or current.form == "new" else current.paused
+    if current is None or isinstance(current, drafts.NewDraft):
+        return current
+    return current.paused
 
 
 def ask_after_zone(
-    draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
+    draft: drafts.TimedDraft, step: str, seller: drafts.Seller, note: str | None = None
 ) -> FormResult:
     """Ask a step's question out of order; before a time, ask for the zone if it is unknown."""
-    field = request_fields.field_at(draft.form, step)
+    field = request_fields.field_of(draft, step) if isinstance(draft, drafts.RequestDraft) else None
     is_timed = field.is_moment if field else step in ("quiet", "summary")
     if is_timed and seller.zone is None:
         return ask_step(replace(draft, step_after_zone=step), "zone", seller, note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bot.chat.forms import (
     flow,
@@ -13,10 +14,10 @@ from bot.chat.forms import (
     seller_forms,
     shares_and_amounts,
 )
+from bot.chat.forms.field import R
 from bot.chat.model import drafts, request_spec
 from bot.chat.model.replies import Reply, escaped
 from bot.core.money import amounts
-from bot.core.text import translations
 
 _REFUSAL = 500
 """UTF-16 units of an external server's message."""
@@ -26,12 +27,7 @@ LATE_AFTER = 24 * 3600 * 1000
 
 _WORDLESS = (
     *("kind", "options", "review"),
-    *(
-        request_fields.ASKS.name,
-        request_fields.FILE_STEP,
-        request_fields.PICTURE.name,
-        seller_forms.PHOTO_STEP,
-    ),
+    *(request_fields.ASKS.name, request_fields.FILE_STEP, request_fields.PICTURE.name),
 )
 """Steps that no text answers: a photo or a file is the answer there, whatever its caption says."""
 
@@ -62,7 +58,7 @@ def new_form(
     result = flow.FormResult(under_way, (offer(under_way, seller),))
     if sent is None:
         return result
-    return flow.with_note(result, translations.t(seller.language, "file-unused"))
+    return flow.with_note(result, seller.text("file-unused"))
 
 
 def resume_offer(current: drafts.Draft | None, seller: drafts.Seller) -> Reply | None:
@@ -71,17 +67,6 @@ def resume_offer(current: drafts.Draft | None, seller: drafts.Seller) -> Reply |
     if under_way is None or under_way.kind is None:
         return None
     return questions.resume_prompt(under_way, seller)
-
-
-def settings_form(
-    step: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
-) -> flow.FormResult:
-    """Ask for a setting, one of `STEPS["settings"]`; an open form of a new request is paused."""
-    return flow.ask_after_zone(
-        drafts.Draft(draft_id, "settings", step, paused=flow.new_form_under_way(current)),
-        step,
-        seller,
-    )
 
 
 def reopen(
@@ -97,8 +82,8 @@ def reopen(
 
     An open form is paused until this form ends.
     """
-    draft = _draft_of(spec, draft_id, seller, current)
-    problem = translations.t(seller.language, "refused", message=escaped(message, _REFUSAL))
+    draft = _new_draft_of(spec, draft_id, seller, current)
+    problem = seller.text("refused", message=escaped(message, _REFUSAL))
     return flow.ask_after_zone(draft, _refused_step(field, spec, seller), seller, problem)
 
 
@@ -112,7 +97,7 @@ def duplicate(
 
     An open form is paused until this form ends.
     """
-    return flow.go_on(_draft_of(spec, draft_id, seller, current), seller)
+    return flow.go_on(_new_draft_of(spec, draft_id, seller, current), seller)
 
 
 def edit_form(
@@ -126,35 +111,53 @@ def edit_form(
     """Ask for the new value of a field. Raises ValueError if the field isn't one of EDITS."""
     if field not in request_fields.EDITS:
         raise ValueError(f"{field} can't be edited")
-    known = _draft_of(present.spec, draft_id, seller, current)
-    edit = replace(known, form="edit", link_id=present.link_id, poster_text=present.poster_text)
-    return flow.ask_after_zone(edit, field, seller)
+    edit = drafts.EditDraft(
+        id=draft_id,
+        step=field,
+        paused=_paused_by(current),
+        link_id=present.link_id,
+        poster_text=present.poster_text,
+        **_values_of(present.spec),
+    )
+    return flow.ask_after_zone(_without_unoffered(edit, seller), field, seller)
 
 
-def _draft_of(
+def _new_draft_of(
     spec: request_spec.RequestSpec,
     draft_id: str,
     seller: drafts.Seller,
     current: drafts.Draft | None,
-) -> drafts.Draft:
+) -> drafts.NewDraft:
     """Return a new form with a spec's fields; an open form of a new request is paused."""
-    under_way = flow.new_form_under_way(current)
-    draft = drafts.Draft(
-        draft_id,
-        "new",
-        "review",
-        kind=spec.kind,
-        name=spec.name,
-        description=spec.description,
-        amount=amounts.from_minor(spec.amount, spec.currency),
-        currency=spec.currency,
-        units=spec.units,
-        asks_destination=not seller.has_destination,
-        paused=under_way and replace(under_way, paused=None),
-        receivers=shares_and_amounts.portions_of(spec.receivers),
-        choice=request_spec.in_major(spec.choice, spec.currency),
-        **request_spec.options_of(spec),
+    asks, paused = not seller.has_destination, _paused_by(current)
+    draft = drafts.NewDraft(
+        id=draft_id, step="review", asks_destination=asks, paused=paused, **_values_of(spec)
     )
+    return _without_unoffered(draft, seller)
+
+
+def _paused_by(current: drafts.Draft | None) -> drafts.NewDraft | None:
+    under_way = flow.new_form_under_way(current)
+    return under_way and replace(under_way, paused=None)
+
+
+def _values_of(spec: request_spec.RequestSpec) -> dict[str, Any]:
+    """Return the values of a spec as a draft has them."""
+    return {
+        "kind": spec.kind,
+        "name": spec.name,
+        "description": spec.description,
+        "amount": amounts.from_minor(spec.amount, spec.currency),
+        "currency": spec.currency,
+        "units": spec.units,
+        "receivers": shares_and_amounts.portions_of(spec.receivers),
+        "choice": request_spec.in_major(spec.choice, spec.currency),
+        **request_spec.options_of(spec),
+    }
+
+
+def _without_unoffered(draft: R, seller: drafts.Seller) -> R:
+    """Clear the values that the seller's service doesn't take for this kind of request."""
     if not seller.paid_at.is_embedded:
         draft = replace(draft, choice=None)
     for field in request_fields.MENU:
@@ -191,33 +194,33 @@ def take_message(
     if draft is None:
         has_file = sent is not None and (sent.photo or sent.file) is not None
         key = "file-first" if has_file else "not-understood"
-        return flow.FormResult(
-            None, (Reply(translations.t(seller.language, key), questions.menu(seller.language)),)
-        )
+        return flow.FormResult(None, (Reply(seller.text(key), questions.menu(seller.language)),))
     if draft.must_resume or _is_old(draft, now):
         return flow.FormResult(
             replace(draft, must_resume=True), (questions.resume_prompt(draft, seller),)
         )
     if sent is None:
         return inputs.take_text(draft, text, seller, now)
-    asks_for_photo = draft.step in (request_fields.PICTURE.name, seller_forms.PHOTO_STEP)
-    if draft.form == "new" or (sent.photo is not None and asks_for_photo):
+    if isinstance(draft, drafts.NewDraft):
         return _take_enclosed(draft, text, sent, seller, now)
-    note = translations.t(seller.language, "file-unused")
+    if sent.photo and draft.step in (request_fields.PICTURE.name, seller_forms.PHOTO_STEP):
+        result = flow.FormResult(draft, photo=sent.photo)
+        return flow.with_note(result, seller.text("caption-unused")) if text else result
+    note = seller.text("file-unused")
     if not text:
         return flow.FormResult(draft, (questions.prompt(draft, seller, note),))
     return flow.with_note(inputs.take_text(draft, text, seller, now), note)
 
 
 def _take_enclosed(
-    draft: drafts.Draft, text: str, sent: drafts.Enclosure, seller: drafts.Seller, now: int
+    draft: drafts.NewDraft, text: str, sent: drafts.Enclosure, seller: drafts.Seller, now: int
 ) -> flow.FormResult:
     """Handle a photo or a file, and its caption if the step takes a text."""
     if sent.photo is not None:  # in answer to a question, a picture sent as a file is also a photo
         sent = drafts.Enclosure(sent.photo)
     is_answer = bool(text) and draft.step not in _WORDLESS
 
-    def go(draft: drafts.Draft) -> flow.FormResult:
+    def go(draft: drafts.NewDraft) -> flow.FormResult:
         if is_answer:
             return inputs.take_text(draft, text, seller, now)
         if draft.file is not None and flow.blocking_step(draft, seller) == request_fields.FILE_STEP:
@@ -227,13 +230,11 @@ def _take_enclosed(
 
     result = flow.enclose(draft, sent, seller, go)
     if text and not is_answer:
-        result = flow.with_note(result, translations.t(seller.language, "caption-unused"))
+        result = flow.with_note(result, seller.text("caption-unused"))
     after = result.draft
-    is_kept = (
-        after is not None and after.step != request_fields.FILE_STEP and after.file is sent.file
-    )
-    if sent.file is not None and is_kept:
-        return flow.with_note(result, translations.t(seller.language, "file-later"))
+    is_kept = isinstance(after, drafts.NewDraft) and after.file is sent.file
+    if sent.file and is_kept and after and after.step != request_fields.FILE_STEP:
+        return flow.with_note(result, seller.text("file-later"))
     return result
 
 
@@ -270,8 +271,8 @@ def line_with_photo(
     """
     if image is not None:
         return flow.FormResult(current, spec=replace(spec, image=image))
-    words = translations.t(seller.language, problem or "photo-unreachable")
-    return flow.go_on(_draft_of(spec, draft_id, seller, current), seller, words)
+    words = seller.text(problem or "photo-unreachable")
+    return flow.go_on(_new_draft_of(spec, draft_id, seller, current), seller, words)
 
 
 def take_picture(
@@ -285,44 +286,28 @@ def take_picture(
 
     Without an image, reply with the text `problem`. If the form has ended, there is no reply.
     """
-    if draft is None:
-        return flow.FormResult(None)
-    words = translations.t(seller.language, problem or "photo-unreachable")
-    if draft.id != draft_id:
-        paused = draft.paused
-        if paused is None or paused.id != draft_id:
-            return flow.FormResult(draft)
-        left = max(0, paused.photos_due - 1)
-        paused = replace(paused, image=image or paused.image, photos_due=left)
-        replies = (Reply(words),) if image is None else ()
-        return flow.FormResult(replace(draft, paused=paused), replies)
-    draft = replace(draft, photos_due=max(0, draft.photos_due - 1))
+    words = seller.text(problem or "photo-unreachable")
+    paused = draft.paused if draft else None
+    if draft and paused and paused.id == draft_id != draft.id:
+        draft = replace(draft, paused=_with_photo(paused, image or paused.image))
+        return flow.FormResult(draft, (Reply(words),) if image is None else ())
+    if draft is None or draft.id != draft_id:
+        return flow.FormResult(draft)
+    if isinstance(draft, drafts.NewDraft):
+        draft = _with_photo(draft, draft.image)
     if image is None:
         return flow.FormResult(draft, (questions.prompt(draft, seller, words),))
-    if draft.step == seller_forms.PHOTO_STEP:
+    if isinstance(draft, drafts.SettingsDraft) and draft.step == seller_forms.PHOTO_STEP:
         return seller_forms.save_profile_value(draft, image, seller)
+    if not isinstance(draft, drafts.RequestDraft):
+        return flow.FormResult(draft)
     if draft.step == request_fields.PICTURE.name:
         return flow.take_value(draft, request_fields.PICTURE, image, seller)
-    draft = replace(draft, image=image)
-    return flow.FormResult(
-        draft, (questions.prompt(draft, seller, translations.t(seller.language, "picture-set")),)
+    return flow.ask_step(
+        replace(draft, image=image), draft.step, seller, seller.text("picture-set")
     )
 
 
-def mark_form(
-    mark: str, payment: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
-) -> flow.FormResult:
-    """Ask for a note on a payment, given its key; an open form of a new request is paused."""
-    step = inputs.NOTE_STEPS[mark]
-    paused = flow.new_form_under_way(current)
-    draft = drafts.Draft(draft_id, inputs.NOTE_FORM, step, payment=payment, paused=paused)
-    return flow.ask_step(draft, step, seller)
-
-
-def end_with_mark(
-    draft: drafts.Draft | None, payment: str, mark: str, seller: drafts.Seller
-) -> flow.FormResult | None:
-    """End the form that asks for a note, if it concerns this mark of this payment."""
-    if draft is None or (draft.payment, draft.step) != (payment, inputs.NOTE_STEPS[mark]):
-        return None
-    return flow.resume(draft.paused, seller)
+def _with_photo(draft: drafts.NewDraft, image: str | None) -> drafts.NewDraft:
+    """Return the draft with its image after one of its photos was downloaded."""
+    return replace(draft, image=image, photos_due=max(0, draft.photos_due - 1))

@@ -11,6 +11,7 @@ import json
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from bot.chat.forms import flow, questions, request_fields
 from bot.chat.model import drafts, replies, request_spec
@@ -150,9 +151,6 @@ def _rows(text: str) -> list[list[str]]:
 
 # The steps of the form.
 
-CODES_FORM = "codes"
-"""The form that takes more codes for an existing request, and its only step."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
@@ -176,17 +174,17 @@ def codes_form(
 ) -> flow.FormResult:
     """Ask for more codes for a request; an open form of a new request is paused."""
     paused = flow.new_form_under_way(current)
-    draft = drafts.Draft(draft_id, CODES_FORM, CODES_FORM, link_id=link_id, paused=paused)
-    return flow.ask_step(draft, CODES_FORM, seller)
+    draft = drafts.CodesDraft(id=draft_id, step="codes", link_id=link_id, paused=paused)
+    return flow.ask_step(draft, draft.step, seller)
 
 
-def takes_goods(draft: drafts.Draft) -> bool:
+def takes_goods(draft: drafts.Draft | None) -> TypeGuard[drafts.RequestDraft | drafts.CodesDraft]:
     """True if the form asks for goods or codes, so that any message is an answer."""
-    is_asked = draft.step in (request_fields.GOODS.name, CODES_FORM)
-    return is_asked and draft.form in ("new", "edit", CODES_FORM)
+    asks = isinstance(draft, drafts.RequestDraft) and draft.step == request_fields.GOODS.name
+    return asks or isinstance(draft, drafts.CodesDraft)
 
 
-def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
+def take_text(draft: drafts.RequestDraft, text: str, seller: drafts.Seller) -> flow.FormResult:
     """Take a text for buyers; if it has several lines, ask whether it is a text or codes.
 
     Until the question is answered, further texts are added, because Telegram's apps split long
@@ -199,29 +197,25 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.For
         return flow.ask_again(draft, readings, seller)
     if first is not None and isinstance(codes, replies.Problem):
         return flow.ask_again(draft, codes, seller)
-    notes = [] if first is None else [translations.t(seller.language, "goods-joined")]
+    notes = [] if first is None else [seller.text("goods-joined")]
     return _after([*notes, *_doubled(codes, seller)], _choose(draft, readings, seller))
 
 
-def take_codes(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
+def take_codes(draft: drafts.CodesDraft, text: str, seller: drafts.Seller) -> flow.FormResult:
     """Take a text as more codes."""
     return _add(draft, read_codes(text), seller)
 
 
 def take_file(
-    draft: drafts.Draft, file: drafts.Attachment, seller: drafts.Seller
+    draft: drafts.RequestDraft | drafts.CodesDraft, file: drafts.Attachment, seller: drafts.Seller
 ) -> flow.FormResult:
     """Request the download of a file if it can be fetched."""
     if file.album_id is not None:
         return flow.ask_again(draft, replies.Problem("problem-goods-album"), seller)
     if file.size is not None and file.size > request_spec.MAX_FILE:
         return flow.ask_again(draft, replies.Problem("problem-goods-too-large"), seller)
-    under_way = replies.Reply(
-        translations.t(seller.language, "goods-fetching"),
-        questions.ways_out(draft, seller),
-        is_passing=True,
-    )
-    return flow.FormResult(draft, (under_way,), fetch=file)
+    words, out = seller.text("goods-fetching"), questions.ways_out(draft, seller)
+    return flow.FormResult(draft, (replies.Reply(words, out, is_passing=True),), fetch=file)
 
 
 def receive(
@@ -231,29 +225,25 @@ def receive(
     paused = draft.paused if draft else None
     waiting = (draft_id, request_fields.GOODS.name)
     if draft and paused and (paused.id, paused.step) == waiting and found.readings:
-        return flow.FormResult(replace(draft, paused=_with_readings(paused, found)))
+        if len(found.readings) > 1 or isinstance(found.codes, replies.Problem):
+            paused = replace(paused, readings=found.readings)  # asked about when it is resumed
+        else:
+            paused = replace(paused, goods=found.readings[0], readings=())
+        return flow.FormResult(replace(draft, paused=paused))
     if draft is None or draft.id != draft_id or not takes_goods(draft):
-        late = replies.Reply(translations.t(seller.language, "goods-late"))
+        late = replies.Reply(seller.text("goods-late"))
         return flow.FormResult(draft, () if found.problem else (late,))
     if found.problem is not None:
         return flow.ask_again(draft, replies.Problem(found.problem), seller)
-    if draft.form == CODES_FORM:
-        codes = found.codes or replies.Problem("problem-goods-no-list")
-        return _add(draft, codes, seller)
-    notes = [translations.t(seller.language, "goods-no-caption")] if found.has_words else []
+    if isinstance(draft, drafts.CodesDraft):
+        return _add(draft, found.codes or replies.Problem("problem-goods-no-list"), seller)
+    notes = [seller.text("goods-no-caption")] if found.has_words else []
     if isinstance(found.codes, replies.Problem):  # codes never go to everyone without a question
         notes = [found.codes.text(seller.language), *notes]
         result = _ask(draft, found.readings, seller)
     else:
         result = _choose(draft, found.readings, seller)
     return _after([*notes, *_doubled(found.codes, seller)], result)
-
-
-def _with_readings(draft: drafts.Draft, found: Fetched) -> drafts.Draft:
-    """Keep a file for a paused form, which asks about the file's meanings when it is resumed."""
-    if len(found.readings) > 1 or isinstance(found.codes, replies.Problem):
-        return replace(draft, readings=found.readings)
-    return replace(draft, goods=found.readings[0], readings=())
 
 
 def _doubled(codes: CodeList | replies.Problem | None, seller: drafts.Seller) -> list[str]:
@@ -269,7 +259,7 @@ def _after(notes: list[str], result: flow.FormResult) -> flow.FormResult:
 
 
 def _choose(
-    draft: drafts.Draft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
+    draft: drafts.RequestDraft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
 ) -> flow.FormResult:
     """Set the only meaning; ask about codes even if they are the only meaning of a long text."""
     if readings[-1].kind == request_spec.CODES:
@@ -278,62 +268,52 @@ def _choose(
 
 
 def _ask(
-    draft: drafts.Draft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
+    draft: drafts.RequestDraft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
 ) -> flow.FormResult:
     return flow.ask_step(replace(draft, readings=readings), request_fields.GOODS.name, seller)
 
 
-def _set(draft: drafts.Draft, goods: request_spec.Goods, seller: drafts.Seller) -> flow.FormResult:
-    draft = replace(draft, readings=())
-    if draft.form == "edit":
-        return flow.take_value(draft, request_fields.GOODS, goods, seller)
-    return flow.accept(request_fields.GOODS.set(draft, goods), request_fields.GOODS, seller)
+def _set(
+    draft: drafts.RequestDraft, goods: request_spec.Goods, seller: drafts.Seller
+) -> flow.FormResult:
+    return flow.take_value(replace(draft, readings=()), request_fields.GOODS, goods, seller)
 
 
 def _add(
-    draft: drafts.Draft, codes: CodeList | replies.Problem, seller: drafts.Seller
+    draft: drafts.CodesDraft, codes: CodeList | replies.Problem, seller: drafts.Seller
 ) -> flow.FormResult:
     """End the form with the codes to add."""
     if isinstance(codes, replies.Problem):
         return flow.ask_again(draft, codes, seller)
-    words = [
-        translations.t(seller.language, "codes-adding", count=len(codes.codes)),
-        codes.note(seller.language),
-    ]
-    reply = replies.Reply("\n".join(filter(None, words)))
-    result = flow.reply_and_resume(draft.paused, seller, reply)
-    return replace(result, codes=flow.NewCodes(draft.link_id or "", codes.codes))
+    words = [seller.text("codes-adding", count=len(codes.codes)), *_doubled(codes, seller)]
+    result = flow.reply_and_resume(draft.paused, seller, replies.Reply("\n".join(words)))
+    return replace(result, codes=flow.NewCodes(draft.link_id, codes.codes))
 
 
-def press_goods(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
+def press_goods(press: flow.Press[drafts.RequestDraft]) -> flow.FormResult | None:
     """Set the chosen meaning (codes, or the same for all), or ask for another message."""
+    draft, words = press.draft, press.words
     if draft.step != request_fields.GOODS.name:
         return None
     if words == ("again",):
-        return flow.ask_step(replace(draft, readings=()), request_fields.GOODS.name, seller)
+        return _ask(draft, (), press.seller)
     is_codes = words == (request_spec.CODES,)
-    chosen = next(
-        (one for one in draft.readings if (one.kind == request_spec.CODES) == is_codes), None
-    )
-    return None if chosen is None else _set(draft, chosen, seller)
+    for goods in draft.readings:
+        if (goods.kind == request_spec.CODES) == is_codes:
+            return _set(draft, goods, press.seller)
+    return None
 
 
-def press_file(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
+def press_file(press: flow.Press[drafts.NewDraft]) -> flow.FormResult | None:
     """Use a file for buyers, as the photo, or not at all."""
-    file = draft.file
+    file, seller, words = press.draft.file, press.seller, press.words
     if file is None:
         return None
-    if flow.unanswered_step(draft, seller) != request_fields.FILE_STEP:
-        return flow.go_on(draft, seller)
-    draft = replace(draft, file=None)
+    if flow.unanswered_step(press.draft, seller) != request_fields.FILE_STEP:
+        return flow.go_on(press.draft, seller)
+    draft = replace(press.draft, file=None)
     if words == ("yes",):
-        single = replace(file, album_id=None)
-        return take_file(
-            replace(draft, step=request_fields.GOODS.name, readings=()), single, seller
-        )
+        asked = replace(draft, step=request_fields.GOODS.name, readings=())
+        return take_file(asked, replace(file, album_id=None), seller)
     sent = drafts.Enclosure(file.file_id) if words == ("photo",) and file.is_picture else None
     return flow.enclose(draft, sent, seller, lambda draft: flow.go_on(draft, seller))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from bot.chat.forms import field_texts, flow, inputs, line_text, typed_text
 from bot.chat.model import drafts, replies
-from bot.core.text import translations
 
 NAME_TOO_LONG = "problem-name-long"
 _GROUP = re.compile(r"[0-9]{3}")
@@ -48,26 +47,19 @@ def one_line(
         example = f"{price.amount:f} {price.currency}"
         unsure = replies.Problem("line-amount-grouped", {"meant": meant, "example": example})
         return _wrong(kind, unsure, seller, current, sent)
-    asks = not seller.has_destination
-    paused = flow.new_form_under_way(current)
-    draft = drafts.Draft(
-        draft_id,
-        "line",
-        "amount",
-        kind=kind,
-        name=name,
-        currency=price.currency,
-        units=units,
-        paused=paused,
-    )
+    asks, paused = not seller.has_destination, flow.new_form_under_way(current)
+    given: dict[str, Any] = {"kind": kind, "name": name, "units": units, "currency": price.currency}
     if (sent is None or sent.is_photo) and not (seller.paid_at.rails and asks):
+        draft = drafts.LineDraft(id=draft_id, step="amount", paused=paused, **given)
         result = inputs.take_price(draft, price, seller)
         if sent is None:
             return result
         if result.spec is not None:
             return replace(result, photo=sent.photo)
     paused = paused and replace(paused, paused=None)
-    guided = replace(draft, form="new", asks_destination=asks, paused=paused)
+    guided = drafts.NewDraft(
+        id=draft_id, step="amount", paused=paused, asks_destination=asks, **given
+    )
     return flow.enclose(guided, sent, seller, lambda draft: inputs.take_price(draft, price, seller))
 
 
@@ -96,13 +88,12 @@ def offer_line(
             return None
         parts = [line.text(seller.language)]
         if sent is not None:
-            parts.append(translations.t(seller.language, "file-unused-line"))
+            parts.append(seller.text("file-unused-line"))
         return flow.FormResult(None, (replies.Reply("\n\n".join(parts)),))
     price, name = line
-    draft = drafts.Draft(
-        draft_id,
-        "new",
-        "amount",
+    draft = drafts.NewDraft(
+        id=draft_id,
+        step="amount",
         kind="drop" if units else None,
         name=name,
         currency=price.currency,
@@ -110,18 +101,16 @@ def offer_line(
         asks_destination=not seller.has_destination,
     )
 
-    def go(draft: drafts.Draft) -> flow.FormResult:
+    def go(draft: drafts.NewDraft) -> flow.FormResult:
         if isinstance(price, typed_text.Price):
             key = "offer-line" if price.choice is None else "offer-line-choice"
             shown = replies.escaped(field_texts.price_words(price, seller))
-            note = translations.t(seller.language, key, name=replies.escaped(name), amount=shown)
+            note = seller.text(key, name=replies.escaped(name), amount=shown)
             return flow.go_on(
                 replace(draft, amount=price.amount, choice=price.choice), seller, note
             )
         if draft.kind is None:  # the form asks later which amount is meant
-            unclear = translations.t(
-                seller.language, "offer-line-unclear", name=replies.escaped(name)
-            )
+            unclear = seller.text("offer-line-unclear", name=replies.escaped(name))
             return flow.go_on(draft, seller, unclear)
         return inputs.take_price(draft, price, seller)
 
@@ -136,9 +125,9 @@ def _wrong(
     sent: drafts.Enclosure | None,
 ) -> flow.FormResult:
     """Reply with the problem and the correct form of the line; an open form stays open."""
-    parts = [problem.text(seller.language), translations.t(seller.language, f"line-form-{kind}")]
+    parts = [problem.text(seller.language), seller.text(f"line-form-{kind}")]
     if sent is not None:
-        parts.append(translations.t(seller.language, "file-unused-line"))
+        parts.append(seller.text("file-unused-line"))
     return flow.FormResult(current, (replies.Reply("\n\n".join(parts)),))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from bot.chat.forms import field_texts, request_fields, seller_texts, typed_text
+from bot.chat.forms.field import Field
 from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core.text import translations
 
@@ -20,60 +22,60 @@ def prompt(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) 
 
 
 def _question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    if draft.step == "review":
-        lines = (field.line(draft, seller) for field in request_fields.FIELDS)
-        return "\n".join([translations.t(seller.language, "review"), *filter(None, lines)])
-    if draft.step == request_fields.FILE_STEP:
-        return field_texts.file_question(draft, seller)
-    if draft.form == "payout":
-        return seller_texts.payout_question(draft, seller)
-    if draft.step in drafts.PROFILE_STEPS:
-        return seller_texts.profile_question(draft, seller)
-    if draft.form == "payback":
-        there = "here" if seller.paid_at.host is None else "elsewhere"
-        return translations.t(seller.language, f"ask-{draft.step}", there=there)
-    field = request_fields.field_at(draft.form, draft.step)
-    if field:
-        return field.question(draft, seller)
-    return translations.t(seller.language, f"ask-{draft.step}")
+    match draft:
+        case drafts.PayoutDraft():
+            return seller_texts.payout_question(draft, seller)
+        case drafts.SettingsDraft(step="destination"):
+            return field_texts.destination_question(draft, seller)
+        case drafts.SettingsDraft() if draft.step in drafts.PROFILE_STEPS:
+            return seller_texts.profile_question(draft, seller)
+        case drafts.NoteDraft():
+            there = "here" if seller.paid_at.host is None else "elsewhere"
+            return seller.text(f"ask-{draft.step}", there=there)
+        case drafts.NewDraft(step="review"):
+            lines = (field.line(draft, seller) for field in request_fields.FIELDS)
+            return "\n".join([seller.text("review"), *filter(None, lines)])
+        case drafts.NewDraft(step=request_fields.FILE_STEP):
+            return field_texts.file_question(draft, seller)
+        case drafts.RequestDraft() if field := request_fields.field_of(draft):
+            return field.question(draft, seller)
+    return seller.text(f"ask-{draft.step}")
 
 
 def ask_which_amount(
-    draft: drafts.Draft, seller: drafts.Seller, unclear: typed_text.AmbiguousAmount
+    draft: drafts.Draft,
+    seller: drafts.Seller,
+    unclear: typed_text.AmbiguousAmount,
+    verb: str = "amount",
 ) -> replies.Reply:
     """Ask which meaning of an ambiguous amount is right, with a button for each."""
-    code = (unclear.currency,) if unclear.currency else ()
-    labels = {
-        each: field_texts.shown_amount(each, unclear.currency, seller) for each in unclear.choices
-    }
-    choices = tuple(
-        (field_texts.offer_button(draft, label, "amount", f"{each:f}", *code),)
-        for each, label in labels.items()
-    )
-    return ask_which(draft, seller, "ask-which-amount", choices)
+    code, choices = (unclear.currency,) if unclear.currency else (), []
+    for each in unclear.choices:
+        label = field_texts.shown_amount(each, unclear.currency, seller)
+        choices.append((field_texts.offer_button(draft, label, verb, f"{each:f}", *code),))
+    return ask_which(draft, seller, "ask-which-amount", tuple(choices))
 
 
 def ask_which(
     draft: drafts.Draft, seller: drafts.Seller, key: str, choices: replies.Rows
 ) -> replies.Reply:
     """Ask, with the text `key`, which of the `choices` is meant."""
-    parts = [_progress(draft, seller), translations.t(seller.language, key)]
+    parts = [_progress(draft, seller), seller.text(key)]
     return replies.Reply("\n\n".join(filter(None, parts)), (*choices, *ways_out(draft, seller)))
 
 
 def resume_prompt(draft: drafts.Draft, seller: drafts.Seller) -> replies.Reply:
     """Offer to continue an interrupted form, or to start over."""
-    language = seller.language
     continued = (field_texts.text_button(draft, seller, "button-continue", "continue"),)
     out = (field_texts.text_button(draft, seller, "button-cancel", "cancel"),)
-    if draft.form != "new":
-        return replies.Reply(translations.t(language, "resume-short"), (continued, out))
-    name = replies.escaped(draft.name) if draft.name else translations.t(language, "unnamed")
+    if not isinstance(draft, drafts.NewDraft):
+        return replies.Reply(seller.text("resume-short"), (continued, out))
+    name = replies.escaped(draft.name) if draft.name else seller.text("unnamed")
     restart = (field_texts.text_button(draft, seller, "button-restart", "restart"),)
-    return replies.Reply(translations.t(language, "resume", name=name), (continued, restart, out))
+    return replies.Reply(seller.text("resume", name=name), (continued, restart, out))
 
 
-def path(draft: drafts.Draft, seller: drafts.Seller) -> tuple[str, ...]:
+def path(draft: drafts.NewDraft, seller: drafts.Seller) -> tuple[str, ...]:
     """Return the numbered steps of a new request; the currency counts as the amount's step."""
     left_out = {
         "currency": True,
@@ -86,12 +88,13 @@ def path(draft: drafts.Draft, seller: drafts.Seller) -> tuple[str, ...]:
 
 def _progress(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the number of the step; None if it isn't on the path, or if the kind is unknown."""
-    is_numbered = draft.form == "new" and draft.step in request_fields.PATH and not draft.in_menu
-    if not is_numbered or draft.kind is None:
+    if not isinstance(draft, drafts.NewDraft) or draft.in_menu or draft.kind is None:
+        return None
+    if draft.step not in request_fields.PATH:
         return None
     steps = path(draft, seller)
     place = steps.index(_counted(draft.step)) + 1
-    return translations.t(seller.language, "progress", step=place, steps=len(steps))
+    return seller.text("progress", step=place, steps=len(steps))
 
 
 def _counted(step: str) -> str:
@@ -103,44 +106,43 @@ def _counted(step: str) -> str:
 
 def rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return the buttons of the draft's step: answers, Keep or Remove, Back and Cancel."""
-    field = request_fields.field_at(draft.form, draft.step)
-    offers = field.offers if field else _OFFERS.get(draft.step)
-    own = offers(draft, seller) if offers else ()
-    return (*own, *_keep_rows(draft, seller), *_clear_rows(draft, seller), *ways_out(draft, seller))
+    out = ways_out(draft, seller)
+    if isinstance(draft, drafts.RequestDraft) and (field := request_fields.field_of(draft)):
+        return (*_answer_rows(draft, field, seller), *out)
+    offers = _OFFERS.get(draft.step)
+    return (*offers(draft, seller), *out) if offers else out
 
 
-def _keep_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Keep if Back led to a question that has an answer."""
-    field = request_fields.field_at(draft.form, draft.step)
-    if draft.form != "new" or draft.step not in request_fields.PATH or field is None:
-        return ()
+def _answer_rows(
+    draft: drafts.RequestDraft, field: Field, seller: drafts.Seller
+) -> Iterator[tuple[replies.Button, ...]]:
+    """Yield the rows of a field: offered answers, Keep, and Remove or Skip."""
+    yield from field.offers(draft, seller) if field.offers else ()
+    if kept := _kept_value(draft, field, seller):
+        label = seller.text("button-keep", value=kept)
+        yield (field_texts.offer_button(draft, label, "keep"),)
+    is_set = field.is_optional and field.line(draft, seller) is not None
+    if is_set or (field.is_optional and draft.form != "edit"):
+        key = "button-remove" if is_set else "button-skip"
+        yield (field_texts.text_button(draft, seller, key, "clear", draft.step),)
+
+
+def _kept_value(draft: drafts.RequestDraft, field: Field, seller: drafts.Seller) -> str | None:
+    """Return the present answer to a numbered question of a new request, to which Back led."""
+    if draft.form != "new" or draft.step not in request_fields.PATH:
+        return None
     value = field.label(draft, seller)
-    if not value:
-        return ()
-    if field is request_fields.UNITS:
-        value = translations.t(seller.language, "count", count=draft.units)
-    label = translations.t(seller.language, "button-keep", value=value)
-    return ((field_texts.offer_button(draft, label, "keep"),),)
-
-
-def _clear_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Remove if an optional field is set; Skip if it isn't set in a new request."""
-    field = request_fields.field_at(draft.form, draft.step)
-    if field is None or not field.is_optional:
-        return ()
-    is_set = field.line(draft, seller) is not None
-    if draft.form == "edit" and not is_set:
-        return ()
-    key = "button-remove" if is_set else "button-skip"
-    return ((field_texts.text_button(draft, seller, key, "clear", draft.step),),)
+    if value and field is request_fields.UNITS:
+        return seller.text("count", count=draft.units)
+    return value
 
 
 def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return Back, except at the first question, and Cancel; only Skip for a note."""
-    if draft.form == "payback":
+    if isinstance(draft, drafts.NoteDraft):
         return ((field_texts.text_button(draft, seller, "button-skip", "clear", draft.step),),)
     cancel = field_texts.text_button(draft, seller, "button-cancel", "cancel")
-    if draft.form in ("line", "codes") or (draft.step == "kind" and not draft.in_menu):
+    if isinstance(draft, drafts.LineDraft | drafts.CodesDraft) or draft.step == "kind":
         return ((cancel,),)
     return ((field_texts.text_button(draft, seller, "button-back", "back", draft.step), cancel),)
 
@@ -194,29 +196,29 @@ def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.R
     return ((field_texts.text_button(draft, seller, "button-off", "off", draft.step),),)
 
 
-def fingerprint(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def fingerprint(draft: drafts.NewDraft, seller: drafts.Seller) -> str:
     """Return a checksum of a review, so that an old Create button creates nothing else."""
     values = [getattr(draft, field.attribute) for field in request_fields.FIELDS if field.attribute]
     shown = (seller.destination, seller.profile.name, draft.choice, values)
     return f"{zlib.crc32(repr(shown).encode()):08x}"
 
 
-def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def _review_rows(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows:
     shown = fingerprint(draft, seller)
     create = field_texts.text_button(draft, seller, "button-create", "create", shown)
     options = field_texts.text_button(draft, seller, "button-options", "options")
     return ((create,), (options,))
 
 
-def _options_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def _options_rows(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows:
     """Return a row for each set field with its value, then the other fields in pairs."""
     present, unset = [], []
     for field in request_fields.MENU:
         if not field.is_offered(draft, seller):
             continue
-        label = translations.t(seller.language, f"option-{field.name}")
+        label = seller.text(f"option-{field.name}")
         if value := field.label(draft, seller):
-            words = translations.t(seller.language, "option-set", option=label, value=value)
+            words = seller.text("option-set", option=label, value=value)
             ticked = field_texts.TICK + words
             present.append((field_texts.offer_button(draft, ticked, "open", field.name),))
         else:
@@ -225,7 +227,8 @@ def _options_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     return (*present, *field_texts.in_rows(unset, 2), (done,))
 
 
-_OFFERS: dict[str, Callable[[drafts.Draft, drafts.Seller], replies.Rows]] = {
+_OFFERS: dict[str, Callable[[Any, drafts.Seller], replies.Rows]] = {
+    "destination": field_texts.payout_kinds,
     "zone": lambda draft, seller: zone_rows(draft, seller, zones.suggested_zones(seller.language)),
     "quiet": _quiet_rows,
     "summary": _summary_rows,

@@ -12,7 +12,7 @@ from typing import Any
 from bot.chat.forms import field, field_texts, shares_and_amounts, typed_text
 from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core.money import amounts
-from bot.core.text import links, translations
+from bot.core.text import links
 
 _WHOLE = 600
 """UTF-16 units, enough for a whole description with some emoji, which have two units each."""
@@ -55,19 +55,19 @@ def _moment(*, end: bool) -> Callable[[field.Typed], Any]:
     )
 
 
-def _check_units(draft: drafts.Draft, units: int) -> replies.Problem | None:
+def _check_units(draft: drafts.RequestDraft, units: int) -> replies.Problem | None:
     """Refuse to remove more units than are left."""
     if draft.form == "edit" and units > (draft.units or units):
         return replies.Problem("problem-units-left", {"left": draft.units})
     return None
 
 
-def _check_start(draft: drafts.Draft, at: int) -> replies.Problem | None:
+def _check_start(draft: drafts.RequestDraft, at: int) -> replies.Problem | None:
     late = draft.ends_at is not None and at >= draft.ends_at
     return replies.Problem("problem-starts-late") if late else None
 
 
-def _check_end(draft: drafts.Draft, at: int) -> replies.Problem | None:
+def _check_end(draft: drafts.RequestDraft, at: int) -> replies.Problem | None:
     early = draft.starts_at is not None and at <= draft.starts_at
     return replies.Problem("problem-ends-early") if early else None
 
@@ -110,9 +110,7 @@ INSTRUMENT = field.Field(
     needs_destinations=True,
     read=_read_instrument,
     unset_text="paid-in-price",
-    ask=lambda draft, seller: translations.t(
-        seller.language, "ask-instrument", currency=draft.currency or ""
-    ),
+    ask=lambda draft, seller: seller.text("ask-instrument", currency=draft.currency or ""),
     offers=field_texts.instruments,
     wire=field.Wire(refused_as="instrumentCurrencyCode"),
 )
@@ -123,9 +121,7 @@ UNITS = field.Field(
     option=3,
     read=_text(typed_text.read_units),
     check=_check_units,
-    ask=lambda draft, seller: translations.t(
-        seller.language, "ask-units-out" if draft.form == "edit" else "ask-units"
-    ),
+    ask=lambda draft, seller: seller.text("ask-units-out" if draft.form == "edit" else "ask-units"),
     display=field.FieldDisplay(line=field_texts.units_line),
     wire=field.Wire(path="totalUnits"),
     edit=field.Edit(
@@ -152,9 +148,7 @@ PICTURE = field.Field(
     option=5,
     is_optional=True,
     read=lambda _typed: replies.Problem("problem-picture"),
-    display=field.FieldDisplay(
-        brief=lambda _image, seller: translations.t(seller.language, "option-picture-set")
-    ),
+    display=field.FieldDisplay(brief=lambda _image, seller: seller.text("option-picture-set")),
     wire=field.Wire(path="product.imageUrl"),
     edit=field.Edit(place=3),
 )
@@ -195,9 +189,7 @@ ASKS = field.Field(
     empty=(),
     offers=field_texts.payer_fields,
     display=field.FieldDisplay(
-        words=lambda asked, seller, _now: ", ".join(
-            translations.t(seller.language, f"payer-{each}") for each in asked
-        )
+        words=lambda asked, seller, _now: ", ".join(seller.text(f"payer-{each}") for each in asked)
     ),
     wire=field.Wire(path="requestedUserData", refused_as="requestedUserData.*"),
 )
@@ -245,7 +237,7 @@ FIELDS = (
         attribute="kind",
         offers=field_texts.kinds,
         display=field.FieldDisplay(
-            words=lambda kind, seller, _now: translations.t(seller.language, f"kind-{kind}"),
+            words=lambda kind, seller, _now: seller.text(f"kind-{kind}"),
             brief=lambda _kind, _seller: None,  # its buttons tick the current kind
         ),
         wire=field.Wire(path="expirationType"),
@@ -389,6 +381,6 @@ AFTER_PAYMENT = ("redirect", "thanks", GOODS.name)
 """Fields that decide whether payers see their receipt before the web address."""
 
 
-def field_at(form: str, step: str) -> field.Field | None:
-    """Return the field that a form's step asks for, if any."""
-    return (EDITS if form == "edit" else BY_NAME).get(step)
+def field_of(draft: drafts.RequestDraft, step: str = "") -> field.Field | None:
+    """Return the field that a step of a form asks for, by default the draft's step."""
+    return (EDITS if draft.form == "edit" else BY_NAME).get(step or draft.step)

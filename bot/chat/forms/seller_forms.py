@@ -7,7 +7,6 @@ from dataclasses import replace
 from bot.chat.forms import field_texts, flow, questions, request_fields, seller_texts, typed_text
 from bot.chat.model import drafts, local_time, moments, payout, replies, zones
 from bot.core import brand, errors
-from bot.core.text import translations
 
 # The form of a payout account: the fields one by one, the service's check, and Save. A secret is
 # sealed before the draft is stored, so the form never sees the secret again.
@@ -17,51 +16,28 @@ def payout_form(
     way: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
 ) -> flow.FormResult:
     """Ask for the first field of an account; an open form of a new request is paused."""
-    paused = flow.new_form_under_way(current)
-    draft = drafts.Draft(draft_id, "payout", _step(payout.WAYS[way][0]), way=way, paused=paused)
-    return flow.ask_step(draft, draft.step, seller)
+    step, paused = _step(payout.WAYS[way][0]), flow.new_form_under_way(current)
+    draft = drafts.PayoutDraft(id=draft_id, step=step, way=way, paused=paused)
+    return flow.ask_step(draft, step, seller)
 
 
-def take_payout_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
+def take_payout_text(
+    draft: drafts.PayoutDraft, text: str, seller: drafts.Seller
+) -> flow.FormResult:
     """Take a text as the answer to the form's question."""
     if draft.step in (payout.CHECKING, payout.SAVING):
-        return flow.FormResult(draft, (questions.prompt(draft, seller),))
+        return flow.ask_step(draft, draft.step, seller)
     if draft.step == payout.FOUND:
         return flow.ask_again(draft, replies.Problem("problem-press"), seller)
     field = payout.PAYOUT_STEPS[draft.step]
-    found = typed_text.read_field(draft.way or "", field, text)
+    found = typed_text.read_field(draft.way, field, text)
     if isinstance(found, replies.Problem):
         return flow.ask_again(draft, found, seller)
     return _answer(draft, field, found, seller)
 
 
-def _keep_pressed(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    """Keep this field's answer, and ask for the next field."""
-    field = payout.PAYOUT_STEPS.get(draft.step)
-    if field is None or field not in _given(draft):
-        return None
-    fields = _fields(draft)
-    following = fields[fields.index(field) + 1 :]
-    return _ask(draft, following[0], seller) if following else _check(draft, seller)
-
-
-def _back_pressed(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    """Ask for the previous field; from the first field, return to the accounts."""
-    fields = _fields(draft)
-    place = len(fields)
-    if draft.step in payout.PAYOUT_STEPS:
-        place = fields.index(payout.PAYOUT_STEPS[draft.step])
-    if place:
-        return _ask(draft, fields[place - 1], seller)
-    return flow.FormResult(draft.paused, then=("getpaid",))
-
-
 def account_probed(
-    draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
+    draft: drafts.PayoutDraft, account: payout.PayoutAccount, seller: drafts.Seller
 ) -> flow.FormResult:
     """Show the service's information about an account before it is saved."""
     return flow.ask_step(replace(draft, found=account), payout.FOUND, seller)
@@ -72,7 +48,7 @@ SPENDING = ("spendingKey", "spendingConnection")
 
 
 def account_refused(
-    draft: drafts.Draft, problem: errors.FieldProblem, seller: drafts.Seller
+    draft: drafts.PayoutDraft, problem: errors.FieldProblem, seller: drafts.Seller
 ) -> flow.FormResult:
     """Ask again for the refused field (such as `details.iban`); the other answers are kept.
 
@@ -86,7 +62,9 @@ def account_refused(
     return _ask(draft, field if field in fields else fields[-1], seller, note)
 
 
-def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> flow.FormResult:
+def probe_interrupted(
+    draft: drafts.PayoutDraft, note: str, seller: drafts.Seller
+) -> flow.FormResult:
     """Ask the last question again after a failed call of the service."""
     if draft.step == payout.SAVING and draft.found:
         return flow.ask_step(draft, payout.FOUND, seller, note)
@@ -94,7 +72,7 @@ def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> 
 
 
 def account_saved(
-    draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
+    draft: drafts.PayoutDraft, account: payout.PayoutAccount, seller: drafts.Seller
 ) -> flow.FormResult:
     """End the form with its account; `seller` still has the former accounts.
 
@@ -106,8 +84,8 @@ def account_saved(
     paused = draft.paused
     if paused is None:
         return flow.FormResult(None, (saved,))
-    result = flow.go_on(paused, seller) if paused.step == "destination" else None
-    result = result or flow.FormResult(paused, (questions.prompt(paused, seller),))
+    go = flow.go_on if paused.step == "destination" else flow.resume
+    result = go(paused, seller)
     return replace(result, replies=(replace(saved, rows=()), *result.replies))
 
 
@@ -123,91 +101,100 @@ def with_warning(
     return flow.with_note(result, warning)
 
 
-def connection_token(draft: drafts.Draft) -> str:
+def connection_token(draft: drafts.PayoutDraft) -> str:
     """Return a checksum of the seller's answers, which reveals late answers of the service."""
     return seller_texts.fingerprint((draft.way, draft.answers))
 
 
-def _answer(draft: drafts.Draft, field: str, text: str, seller: drafts.Seller) -> flow.FormResult:
+def _answer(
+    draft: drafts.PayoutDraft, field: str, text: str, seller: drafts.Seller
+) -> flow.FormResult:
     """Keep an answer, and ask for the next unanswered field, or check the account."""
-    given = _given(draft) | {field: payout.PayoutAnswer(field, text)}
+    given = {answer.field: answer for answer in draft.answers}
+    given[field] = payout.PayoutAnswer(field, text)
     if field == "iban":
         given.pop(payout.BIC, None)  # it named the bank of the former IBAN
-    fields = payout.fields_of(draft.way or "", given.values())
+    fields = payout.fields_of(draft.way, given.values())
     answers = tuple(given[name] for name in fields if name in given)
-    draft = replace(draft, answers=answers, found=None)
-    following = [name for name in fields if name not in given]
-    return _ask(draft, following[0], seller) if following else _check(draft, seller)
+    return _ask_missing(replace(draft, answers=answers), seller)
 
 
-def _check(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
-    missing = [name for name in _fields(draft) if name not in _given(draft)]
+def _ask_missing(draft: drafts.PayoutDraft, seller: drafts.Seller) -> flow.FormResult:
+    """Ask for the first unanswered field; if there is none, check the account."""
+    given = {answer.field for answer in draft.answers}
+    missing = [name for name in _fields(draft) if name not in given]
     if missing:
         return _ask(draft, missing[0], seller)
-    return replace(flow.ask_step(draft, payout.CHECKING, seller), connect=flow.PROBE)
+    checking = flow.ask_step(replace(draft, found=None), payout.CHECKING, seller)
+    return replace(checking, connect=flow.PROBE)
 
 
 def _ask(
-    draft: drafts.Draft, field: str, seller: drafts.Seller, note: str | None = None
+    draft: drafts.PayoutDraft, field: str, seller: drafts.Seller, note: str | None = None
 ) -> flow.FormResult:
     return flow.ask_step(replace(draft, found=None), _step(field), seller, note)
 
 
-def _fields(draft: drafts.Draft) -> tuple[str, ...]:
-    return payout.fields_of(draft.way or "", draft.answers)
-
-
-def _given(draft: drafts.Draft) -> dict[str, payout.PayoutAnswer]:
-    return {answer.field: answer for answer in draft.answers}
+def _fields(draft: drafts.PayoutDraft) -> tuple[str, ...]:
+    return payout.fields_of(draft.way, draft.answers)
 
 
 def _step(field: str) -> str:
     return f"pay{field.lower()}"
 
 
-def _save_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
+def _keep_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
+    """Keep this field's answer, and ask for the next field."""
+    draft, seller, field = press.draft, press.seller, payout.PAYOUT_STEPS.get(press.draft.step)
+    if field not in [answer.field for answer in draft.answers]:
+        return None
+    fields = _fields(draft)
+    following = fields[fields.index(field or "") + 1 :]
+    return _ask(draft, following[0], seller) if following else _ask_missing(draft, seller)
+
+
+def _back_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
+    """Ask for the previous field; from the first field, return to the accounts."""
+    draft, fields = press.draft, _fields(press.draft)
+    field = payout.PAYOUT_STEPS.get(draft.step)
+    place = fields.index(field) if field else len(fields)
+    if place:
+        return _ask(draft, fields[place - 1], press.seller)
+    return flow.FormResult(draft.paused, then=("getpaid",))
+
+
+def _save_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
     """Save the account, if it is still the account shown with this button."""
+    draft, seller = press.draft, press.seller
     if draft.step != payout.FOUND or draft.found is None:
         return None
-    if words != (seller_texts.fingerprint(draft.answers),):
+    if press.words != (seller_texts.fingerprint(draft.answers),):
         shown = flow.ask_step(draft, payout.FOUND, seller)
-        return replace(shown, toast=translations.t(seller.language, "toast-changed"))
-    toast = translations.t(seller.language, "payout-saving")
-    return flow.FormResult(replace(draft, step=payout.SAVING), toast=toast, connect=flow.SAVE)
+        return replace(shown, toast=seller.text("toast-changed"))
+    saving = replace(draft, step=payout.SAVING)
+    return flow.FormResult(saving, toast=seller.text("payout-saving"), connect=flow.SAVE)
 
 
-def _change_pressed(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if draft.step != payout.FOUND:
-        return None
-    return _ask(draft, _fields(draft)[0], seller)
+def _change_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
+    is_found = press.draft.step == payout.FOUND
+    return _ask(press.draft, _fields(press.draft)[0], press.seller) if is_found else None
 
 
-def _skip_pressed(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    field = payout.PAYOUT_STEPS.get(draft.step)
-    if field is None or field not in payout.OPTIONAL:
-        return None
-    return _answer(draft, field, "", seller)
+def _skip_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
+    field = payout.PAYOUT_STEPS.get(press.draft.step)
+    return _answer(press.draft, field, "", press.seller) if field in payout.OPTIONAL else None
 
 
-def _land_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    return take_payout_text(draft, words[0], seller) if draft.step == _step("country") else None
+def _land_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
+    is_asked = press.draft.step == _step("country")
+    return take_payout_text(press.draft, press.words[0], press.seller) if is_asked else None
 
 
-def press_later(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
+def press_later(press: flow.Press[drafts.NewDraft]) -> flow.FormResult | None:
     """Ask the request's next question: the account is connected later."""
-    if draft.step != "destination" or not seller.paid_at.rails:
+    if press.draft.step != "destination" or not press.seller.paid_at.rails:
         return None
-    result = flow.go_on(draft, replace(seller, pays_later=True))
+    result = flow.go_on(press.draft, replace(press.seller, pays_later=True))
     return replace(result, setting=flow.Setting("payoutlater", 1))
 
 
@@ -216,7 +203,7 @@ def is_offered(way: str, seller: drafts.Seller) -> bool:
     return way in payout.WAYS and payout.kind_of(way) in seller.paid_at.rails
 
 
-PAYOUT_VERBS: dict[str, flow.Press] = {
+PAYOUT_VERBS: dict[str, flow.PressHandler] = {
     "back": _back_pressed,
     "keep": _keep_pressed,
     "save": _save_pressed,
@@ -226,7 +213,7 @@ PAYOUT_VERBS: dict[str, flow.Press] = {
 }
 
 
-# The seller's profile, a part of the settings.
+# The settings: where the money goes, the profile, the time zone and hours.
 
 PHOTO_STEP = "sellerimage"
 """The step that takes a photo."""
@@ -234,9 +221,32 @@ PHOTO_STEP = "sellerimage"
 TELEGRAM_PHOTO = ""
 """The file_id that means the seller's profile photo at Telegram."""
 
+_DAY = 24 * 60
+"""Minutes of a day."""
 
-def take_profile_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a text as the answer to a step of the profile."""
+
+def settings_form(
+    step: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
+) -> flow.FormResult:
+    """Ask for a setting, one of `STEPS["settings"]`; an open form of a new request is paused."""
+    paused = flow.new_form_under_way(current)
+    draft = drafts.SettingsDraft(id=draft_id, step=step, paused=paused)
+    return flow.ask_after_zone(draft, step, seller)
+
+
+def take_setting(
+    draft: drafts.SettingsDraft, text: str, seller: drafts.Seller, now: int
+) -> flow.FormResult:
+    """Take a text as the value of the setting that the form asks for."""
+    match draft.step:
+        case "destination":
+            return take_destination(draft, text, seller)
+        case "zone":
+            return take_zone(draft, text, seller, now)
+        case "quiet":
+            return _take_time(draft, local_time.read_hours(text), seller)
+        case "summary":
+            return _take_time(draft, local_time.read_clock(text), seller)
     if draft.step not in seller_texts.READERS:
         key = "problem-sellerimage" if draft.step == PHOTO_STEP else "problem-press"
         return flow.ask_again(draft, replies.Problem(key), seller)
@@ -246,67 +256,73 @@ def take_profile_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> 
     return save_profile_value(draft, found, seller)
 
 
+def _save_setting(
+    draft: drafts.SettingsDraft, setting: flow.Setting, seller: drafts.Seller, saved: str
+) -> flow.FormResult:
+    """Save a setting, and end its form with the text `saved`."""
+    reply = replies.Reply(saved, seller_texts.settings(seller).rows)
+    return replace(flow.reply_and_resume(draft.paused, seller, reply), setting=setting)
+
+
+def take_destination(
+    draft: drafts.RequestDraft | drafts.SettingsDraft, text: str, seller: drafts.Seller
+) -> flow.FormResult:
+    """Take a text as the destination of the seller's money, and continue."""
+    if seller.paid_at.rails:
+        return flow.ask_again(draft, replies.Problem("problem-press"), seller)
+    destination = typed_text.read_destination(text, seller.paid_at)
+    if isinstance(destination, replies.Problem):
+        return flow.ask_again(draft, destination, seller)
+    setting = flow.Setting("destination", destination)
+    seller = replace(seller, destination=destination)
+    if isinstance(draft, drafts.RequestDraft):
+        return replace(flow.go_on(draft, seller), setting=setting)
+    saved = seller.text("destination-saved", destination=replies.escaped(destination))
+    return _save_setting(draft, setting, seller, saved)
+
+
 def save_profile_value(
-    draft: drafts.Draft, value: str | None, seller: drafts.Seller
+    draft: drafts.SettingsDraft, value: str | None, seller: drafts.Seller
 ) -> flow.FormResult:
     """Save a part of the profile, and show the payers' new view; None removes the part."""
     profile = replace(seller.profile, **{drafts.PROFILE_STEPS[draft.step]: value})
     changed = replace(seller, profile=profile)
-    note = translations.t(seller.language, "profile-removed" if value is None else "profile-saved")
+    note = seller.text("profile-removed" if value is None else "profile-saved")
     result = flow.reply_and_resume(draft.paused, changed, seller_texts.profile_page(changed, note))
     return replace(result, setting=flow.Setting(draft.step, value))
 
 
-def _clear_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
+def _clear_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
     """Remove a part of the profile; None if the button belongs to another step."""
-    is_own = words == (draft.step,) and draft.step in drafts.PROFILE_STEPS
-    return save_profile_value(draft, None, seller) if is_own else None
+    step = press.draft.step
+    is_own = press.words == (step,) and step in drafts.PROFILE_STEPS
+    return save_profile_value(press.draft, None, press.seller) if is_own else None
 
 
-def _offer_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
+def _offer_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
     """Save an offered value; ask again if the offer has changed."""
-    values = {
-        seller_texts.offer_key(value): value
-        for value in seller_texts.offered_values(draft.step, seller)
-    }
-    value = values.get(words[0])
-    if value is None:
-        return flow.ask_step(draft, draft.step, seller)
-    return save_profile_value(draft, value, seller)
+    draft, seller = press.draft, press.seller
+    for value in seller_texts.offered_values(draft.step, seller):
+        if press.words == (seller_texts.offer_key(value),):
+            return save_profile_value(draft, value, seller)
+    return flow.ask_step(draft, draft.step, seller)
 
 
-def _accent_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    is_known = draft.step == "selleraccent" and words[0] in brand.COLOURS
-    return save_profile_value(draft, words[0], seller) if is_known else None
+def _accent_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+    draft, accent = press.draft, press.words[0]
+    is_known = draft.step == "selleraccent" and accent in brand.COLOURS
+    return save_profile_value(draft, accent, press.seller) if is_known else None
 
 
-def _photo_pressed(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if draft.step != PHOTO_STEP:
+def _photo_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+    if press.draft.step != PHOTO_STEP:
         return None
-    toast = translations.t(seller.language, "toast-profile-photo")
-    return flow.FormResult(draft, photo=TELEGRAM_PHOTO, toast=toast)
+    toast = press.seller.text("toast-profile-photo")
+    return flow.FormResult(press.draft, photo=TELEGRAM_PHOTO, toast=toast)
 
 
-# Times: the zone, quiet hours and the summary; and times offered for a request.
-
-_DAY = 24 * 60
-"""Minutes of a day."""
-
-
-def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Take a text as quiet hours, as the summary's time, or (at any other step) as a zone."""
-    if draft.step == "quiet":
-        return _take_time(draft, local_time.read_hours(text), seller)
-    if draft.step == "summary":
-        return _take_time(draft, local_time.read_clock(text), seller)
+def take_zone(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
+    """Take a text as the time zone; if it means several zones, ask which."""
     zone = zones.read_zone(text)
     if isinstance(zone, replies.Problem):
         return flow.ask_again(draft, zone, seller)
@@ -314,37 +330,88 @@ def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
         choices = questions.zone_rows(draft, seller, zone)
         question = questions.ask_which(draft, seller, "ask-which-zone", choices)
         return flow.FormResult(draft, (question,))
-    return _take_zone(draft, zone, seller, now)
+    return _save_zone(draft, zone, seller, now)
 
 
-def press_zone(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
-) -> flow.FormResult | None:
-    return _take_zone(draft, words[0], seller, now) if zones.is_zone(words[0]) else None
+def press_zone(press: flow.Press[drafts.TimedDraft]) -> flow.FormResult | None:
+    """Save an offered zone."""
+    name = press.words[0]
+    return _save_zone(press.draft, name, press.seller, press.now) if zones.is_zone(name) else None
 
 
-def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) -> flow.FormResult:
+def _save_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) -> flow.FormResult:
     """Save the zone, and ask the question that waited for the zone."""
     seller, setting = replace(seller, zone=name), flow.Setting("zone", name)
     shown = replies.escaped(zones.shown_zone(name, now, seller.language))
-    saved = translations.t(seller.language, "zone-saved", zone=shown)
-    if draft.step_after_zone is not None:
-        result = flow.ask_step(
-            replace(draft, step_after_zone=None), draft.step_after_zone, seller, saved
-        )
-    elif draft.form == "settings":
-        result = flow.end_short_form(draft, seller, saved)
+    saved = seller.text("zone-saved", zone=shown)
+    if isinstance(draft, drafts.TimedDraft) and draft.step_after_zone is not None:
+        waiting = replace(draft, step_after_zone=None)
+        result = flow.ask_step(waiting, draft.step_after_zone, seller, saved)
+    elif isinstance(draft, drafts.SettingsDraft):
+        return _save_setting(draft, setting, seller, saved)
     else:  # an old button: the current question stays
-        result = flow.FormResult(draft, (questions.prompt(draft, seller, saved),))
+        result = flow.ask_step(draft, draft.step, seller, saved)
     return replace(result, setting=setting)
 
 
-def press_moment(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
-) -> flow.FormResult | None:
+def _take_time(
+    draft: drafts.SettingsDraft,
+    time: tuple[int, int] | int | replies.Problem,
+    seller: drafts.Seller,
+) -> flow.FormResult:
+    """Save the summary's minute of the day, or the two minutes of the quiet hours."""
+    if isinstance(time, replies.Problem):
+        return flow.ask_again(draft, time, seller)
+    if isinstance(time, int):
+        saved = seller.text("summary-saved", time=seller_texts.clock(time))
+        return _save_setting(draft, flow.Setting("summary", time), seller, saved)
+    saved = seller.text("quiet-saved", hours=seller_texts.hours(time))
+    return _save_setting(draft, flow.Setting("quiet", time), seller, saved)
+
+
+def _hours_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+    if press.seller.zone is None:
+        return flow.ask_after_zone(press.draft, "quiet", press.seller)
+    start, end = map(int, press.words[0].split("-"))
+    is_sound = max(start, end) < _DAY and start != end
+    return _take_time(press.draft, (start, end), press.seller) if is_sound else None
+
+
+def _minute_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+    if press.seller.zone is None:
+        return flow.ask_after_zone(press.draft, "summary", press.seller)
+    minute = int(press.words[0])
+    return _take_time(press.draft, minute, press.seller) if minute < _DAY else None
+
+
+def _off_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+    name = press.words[0]
+    if name not in ("quiet", "summary"):
+        return None
+    saved = press.seller.text("quiet-off" if name == "quiet" else "summary-off")
+    return _save_setting(press.draft, flow.Setting(name, None), press.seller, saved)
+
+
+SETTINGS_VERBS: dict[str, flow.PressHandler] = {
+    "zone": press_zone,
+    "hours": _hours_pressed,
+    "minute": _minute_pressed,
+    "off": _off_pressed,
+    "clear": _clear_pressed,
+    "offer": _offer_pressed,
+    "accent": _accent_pressed,
+    "telegram-photo": _photo_pressed,
+}
+
+
+# Times of a request.
+
+
+def press_moment(press: flow.Press[drafts.RequestDraft]) -> flow.FormResult | None:
     """Set an offered time of a field, in epoch ms."""
-    step, at = words[0], int(words[1])
-    field = request_fields.field_at(draft.form, step)
+    draft, seller, now = press.draft, press.seller, press.now
+    step, at = press.words[0], int(press.words[1])
+    field = request_fields.field_of(draft, step)
     if field is None or not field.is_moment or seller.zone is None:
         return None
     if draft.form == "edit" and draft.step != step:
@@ -357,61 +424,9 @@ def press_moment(
     return flow.take_value(draft, field, at, seller, now) if at <= now + moments.MAX_AHEAD else None
 
 
-def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -> flow.FormResult:
+def refuse_past(
+    draft: drafts.RequestDraft, at: int, seller: drafts.Seller, now: int
+) -> flow.FormResult:
     """Ask again for the time of the draft's step, because `at` (epoch ms) has passed."""
     zone = seller.zone or zones.UTC_ZONE
     return flow.ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
-
-
-def _take_time(
-    draft: drafts.Draft, time: tuple[int, int] | int | replies.Problem, seller: drafts.Seller
-) -> flow.FormResult:
-    """Save the summary's minute of the day, or the two minutes of the quiet hours."""
-    if isinstance(time, replies.Problem):
-        return flow.ask_again(draft, time, seller)
-    if isinstance(time, int):
-        saved = translations.t(seller.language, "summary-saved", time=seller_texts.clock(time))
-        return flow.save_setting(draft, flow.Setting("summary", time), seller, saved)
-    saved = translations.t(seller.language, "quiet-saved", hours=seller_texts.hours(time))
-    return flow.save_setting(draft, flow.Setting("quiet", time), seller, saved)
-
-
-def _hours_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if seller.zone is None:
-        return flow.ask_after_zone(draft, "quiet", seller)
-    start, end = map(int, words[0].split("-"))
-    is_sound = max(start, end) < _DAY and start != end
-    return _take_time(draft, (start, end), seller) if is_sound else None
-
-
-def _minute_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if seller.zone is None:
-        return flow.ask_after_zone(draft, "summary", seller)
-    minute = int(words[0])
-    return _take_time(draft, minute, seller) if minute < _DAY else None
-
-
-def _off_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    name = words[0]
-    if name not in ("quiet", "summary"):
-        return None
-    text = translations.t(seller.language, "quiet-off" if name == "quiet" else "summary-off")
-    return flow.save_setting(draft, flow.Setting(name, None), seller, text)
-
-
-SETTINGS_VERBS: dict[str, flow.Press] = {
-    "zone": press_zone,
-    "hours": _hours_pressed,
-    "minute": _minute_pressed,
-    "off": _off_pressed,
-    "clear": _clear_pressed,
-    "offer": _offer_pressed,
-    "accent": _accent_pressed,
-    "telegram-photo": _photo_pressed,
-}

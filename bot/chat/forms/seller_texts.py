@@ -28,32 +28,30 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
     language, service = seller.language, seller.paid_at
     if not service.rails:
         key = "payout-elsewhere" if service.host else "payout-test"
-        settings = replies.Button(
-            translations.t(language, "button-payout-settings"), action=("settings",)
-        )
+        settings = replies.Button(seller.text("button-payout-settings"), action=("settings",))
         return replies.Reply(
-            translations.t(language, key, host=replies.escaped(service.host or "")), ((settings,),)
+            seller.text(key, host=replies.escaped(service.host or "")), ((settings,),)
         )
     if seller.accounts:
-        shown = "\n".join([translations.t(language, "payout-page"), *account_lines(seller)])
+        shown = "\n".join([seller.text("payout-page"), *account_lines(seller)])
     else:
-        shown = translations.t(language, "payout-page-none")
+        shown = seller.text("payout-page-none")
     left = [
         kind for kind in service.rails if kind == payout.BANK or seller.account_of(kind) is None
     ]
-    offers = [translations.t(language, f"payout-about-{kind}") for kind in left]
-    parts = (shown, translations.t(language, "payout-connect") if offers else None, *offers)
+    offers = [seller.text(f"payout-about-{kind}") for kind in left]
+    parts = (shown, seller.text("payout-connect") if offers else None, *offers)
     own = []
     for account in seller.accounts:
         # a wallet's label says enough, a bank account's only its end
         values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
-        label = translations.t(language, "button-payout-account", **values)
+        label = seller.text("button-payout-account", **values)
         own.append((replies.Button(replies.plain(label), action=("account", account.way)),))
     kinds = []
     for kind in left:
-        label = translations.t(language, f"button-payout-{kind}")
+        label = seller.text(f"button-payout-{kind}")
         if seller.accounts:
-            label = translations.t(language, "button-payout-another", kind=label)
+            label = seller.text("button-payout-another", kind=label)
         kinds.append(replies.Button(label, action=("getpaid", kind)))
     return replies.Reply("\n\n".join(filter(None, parts)), (*own, *field_texts.in_rows(kinds, 1)))
 
@@ -61,10 +59,9 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
 def account_lines(seller: drafts.Seller) -> list[str]:
     """Return a line for each payout account, in the order in which payments use them."""
     return [
-        translations.t(
-            seller.language,
+        seller.text(
             "payout-line-auto" if account.automatic else "payout-line",
-            way=translations.t(seller.language, f"payout-way-{account.way}"),
+            way=seller.text(f"payout-way-{account.way}"),
             label=replies.escaped(account.label, _ACCOUNT_LABEL),
         )
         for account in seller.accounts
@@ -73,18 +70,17 @@ def account_lines(seller: drafts.Seller) -> list[str]:
 
 def schemes_page(seller: drafts.Seller) -> replies.Reply:
     """Ask for the kind of bank account."""
-    language = seller.language
     rows = [
         (
             replies.Button(
-                translations.t(language, f"payout-way-bank-{scheme}"),
+                seller.text(f"payout-way-bank-{scheme}"),
                 action=("getpaid", f"bank-{scheme}"),
             ),
         )
         for scheme in payout.SCHEMES
     ]
-    back = replies.Button(translations.t(language, "button-back"), action=("getpaid",))
-    return replies.Reply(translations.t(language, "payout-schemes"), (*rows, (back,)))
+    back = replies.Button(seller.text("button-back"), action=("getpaid",))
+    return replies.Reply(seller.text("payout-schemes"), (*rows, (back,)))
 
 
 def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
@@ -177,44 +173,41 @@ _KEPT = 24
 """UTF-16 units of an answer on a button."""
 
 
-def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def payout_question(draft: drafts.PayoutDraft, seller: drafts.Seller) -> str:
     """Ask for an account's field, or show the progress of its check."""
-    language, way = seller.language, draft.way or ""
+    language, way = seller.language, draft.way
     match draft.step:
         case step if step in (payout.CHECKING, payout.SAVING):
-            return translations.t(
-                language, "payout-checking" if step == payout.CHECKING else "payout-saving"
-            )
+            return seller.text("payout-checking" if step == payout.CHECKING else "payout-saving")
         case step if step == payout.FOUND and draft.found:
             before = seller.account_of(way)
             changes = None
             if before is not None:
-                changes = translations.t(language, "payout-found-replaces", label=_label(before))
+                changes = seller.text("payout-found-replaces", label=_label(before))
             found = _described(draft.found, language, _given_holder(draft))
-            parts = (translations.t(language, "payout-found"), found, changes)
+            parts = (seller.text("payout-found"), found, changes)
             return "\n\n".join(filter(None, parts))
     fields, field = payout.fields_of(way, draft.answers), payout.PAYOUT_STEPS[draft.step]
-    asked = translations.t(language, f"payout-ask-{way}-{field}")
+    asked = seller.text(f"payout-ask-{way}-{field}")
     if len(fields) == 1:
         return asked
-    place = translations.t(language, "progress", step=fields.index(field) + 1, steps=len(fields))
+    place = seller.text("progress", step=fields.index(field) + 1, steps=len(fields))
     return f"{place}\n\n{asked}"
 
 
-def _given_holder(draft: drafts.Draft) -> str:
+def _given_holder(draft: drafts.PayoutDraft) -> str:
     """Return a bank account's holder and address as typed, which are missing in its label.
 
     Payers' banks warn of a wrong name, so the seller reads it before saving.
     """
-    if payout.kind_of(draft.way or "") != payout.BANK:
+    if payout.kind_of(draft.way) != payout.BANK:
         return ""
     _, name, *rest = (answer.text for answer in draft.answers)
     return "\n".join(map(replies.escaped, filter(None, (name, " ".join(filter(None, rest))))))
 
 
-def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def payout_rows(draft: drafts.PayoutDraft, seller: drafts.Seller) -> replies.Rows:
     """Return the buttons of an account's step, except Back and Cancel."""
-    language = seller.language
     if draft.step in (payout.CHECKING, payout.SAVING):
         return ()
     if draft.step == payout.FOUND:
@@ -232,11 +225,11 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
         )
         rows = field_texts.in_rows(codes, 3)
     if field == "connection":
-        rows = ((replies.Button(translations.t(language, "button-payout-alby"), url=ALBY_LINK),),)
+        rows = ((replies.Button(seller.text("button-payout-alby"), url=ALBY_LINK),),)
     if kept and kept.text:
         is_secret = (draft.way, field) in payout.SECRETS
         shown = HIDDEN if is_secret else replies.plain(links.shown_url(kept.text), _KEPT)
-        label = translations.t(language, "button-keep", value=shown)
+        label = seller.text("button-keep", value=shown)
         rows = (*rows, (field_texts.offer_button(draft, label, "keep"),))
     if field in payout.OPTIONAL:
         rows = (*rows, (field_texts.text_button(draft, seller, "button-skip", "skip"),))
@@ -322,21 +315,17 @@ def profile_page(seller: drafts.Seller, note: str | None = None) -> replies.Repl
     lines = [profile_line(step, profile, language) for step in SHOWN]
     shown = "\n".join(filter(None, lines))
     key = "profile" if profile.name else "profile-hidden" if shown else "profile-none"
-    parts = (note, translations.t(language, key), shown)
+    parts = (note, seller.text(key), shown)
     return replies.Reply("\n\n".join(filter(None, parts)), _page_rows(seller))
 
 
 def _page_rows(seller: drafts.Seller) -> replies.Rows:
-    language = seller.language
-
     def change(step: str) -> replies.Button:
-        return replies.Button(translations.t(language, f"button-{step}"), action=("settings", step))
+        return replies.Button(seller.text(f"button-{step}"), action=("settings", step))
 
-    back = replies.Button(translations.t(language, "button-back"), action=("settings",))
+    back = replies.Button(seller.text("button-back"), action=("settings",))
     page = seller.hints.page
-    see = (
-        (replies.Button(translations.t(language, "button-profile-see"), url=page),) if page else ()
-    )
+    see = (replies.Button(seller.text("button-profile-see"), url=page),) if page else ()
     return (
         (change("sellername"), change("sellerimage")),
         (change("sellerabout"), change("sellercontact")),
@@ -367,22 +356,24 @@ def use_label(value: str, language: str) -> str:
     )
 
 
-def profile_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+def profile_question(draft: drafts.SettingsDraft, seller: drafts.Seller) -> str:
     """Ask for a part of the profile, and show its current value below."""
-    asked = translations.t(seller.language, f"ask-{draft.step}")
+    asked = seller.text(f"ask-{draft.step}")
     present = profile_line(draft.step, seller.profile, seller.language)
-    shown = present and translations.t(seller.language, "profile-present", value=present)
+    shown = present and seller.text("profile-present", value=present)
     return f"{asked}\n\n{shown}" if shown else asked
 
 
-def profile_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+def profile_rows(draft: drafts.SettingsDraft, seller: drafts.Seller) -> replies.Rows:
     """Return the buttons of a profile's step: offered answers, and Remove if there is a value."""
     present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
     remove = field_texts.text_button(draft, seller, "button-remove", "clear", draft.step)
     return (*_offers(draft, seller, present), *(((remove,),) if present else ()))
 
 
-def _offers(draft: drafts.Draft, seller: drafts.Seller, present: str | None) -> replies.Rows:
+def _offers(
+    draft: drafts.SettingsDraft, seller: drafts.Seller, present: str | None
+) -> replies.Rows:
     language = seller.language
     if draft.step == "sellerimage":
         return (
@@ -462,11 +453,11 @@ def settings(seller: drafts.Seller) -> replies.Reply:
     language = seller.language
     text, button = _destination(seller)
     rows = [
-        (replies.Button(translations.t(language, "button-profile"), action=("profile",)),),
+        (replies.Button(seller.text("button-profile"), action=("profile",)),),
         (button,),
     ]
     if name := seller.profile.name:
-        text += "\n" + translations.t(language, "settings-profile", name=replies.escaped(name))
+        text += "\n" + seller.text("settings-profile", name=replies.escaped(name))
     values = {
         "zone": seller.zone and replies.escaped(zones.place_name(seller.zone, language)),
         "quiet": seller.quiet and hours(seller.quiet),
@@ -474,26 +465,23 @@ def settings(seller: drafts.Seller) -> replies.Reply:
     }
     for name, value in values.items():
         if value:
-            text += "\n" + translations.t(language, f"settings-{name}", value=value)
-        rows.append(
-            (replies.Button(translations.t(language, f"button-{name}"), action=("settings", name)),)
-        )
+            text += "\n" + seller.text(f"settings-{name}", value=value)
+        rows.append((replies.Button(seller.text(f"button-{name}"), action=("settings", name)),))
     return replies.Reply(text, tuple(rows))
 
 
 def _destination(seller: drafts.Seller) -> tuple[str, replies.Button]:
     """Return where the money goes, and the button that changes it."""
-    language = seller.language
     if seller.paid_at.rails:
-        shown = "\n".join([translations.t(language, "payout-settings"), *account_lines(seller)])
-        text = shown if seller.accounts else translations.t(language, "payout-settings-none")
-        return text, replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
+        shown = "\n".join([seller.text("payout-settings"), *account_lines(seller)])
+        text = shown if seller.accounts else seller.text("payout-settings-none")
+        return text, replies.Button(seller.text("button-payout"), action=("getpaid",))
     if seller.destination is None:
-        text = translations.t(language, "settings-none")
-        label = translations.t(language, "button-set-destination")
+        text = seller.text("settings-none")
+        label = seller.text("button-set-destination")
     else:
-        text = translations.t(language, "settings", destination=replies.escaped(seller.destination))
-        label = translations.t(language, "button-change-destination")
+        text = seller.text("settings", destination=replies.escaped(seller.destination))
+        label = seller.text("button-change-destination")
     return text, replies.Button(label, action=("settings", "destination"))
 
 

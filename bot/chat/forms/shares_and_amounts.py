@@ -248,14 +248,14 @@ class Unequal(replies.Problem):
         return translations.t(language, self.key, amount=amount, price=price)
 
 
-def minor_of(draft: drafts.Draft) -> int:
+def minor_of(draft: drafts.RequestDraft) -> int:
     """Return the price in minor units; 0 while the price is unknown."""
     if draft.amount is None or draft.currency is None:
         return 0
     return amounts.to_minor(draft.amount, draft.currency)
 
 
-def shares_of(draft: drafts.Draft) -> tuple[request_spec.Share, ...] | replies.Problem:
+def shares_of(draft: drafts.RequestDraft) -> tuple[request_spec.Share, ...] | replies.Problem:
     """Return the receivers' shares, () for one receiver; a Problem if they contradict the price."""
     if not draft.receivers or draft.currency is None:
         return ()

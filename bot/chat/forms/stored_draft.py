@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from bot.chat.forms import request_fields, typed_text
@@ -10,22 +9,22 @@ from bot.chat.model import drafts, payout
 from bot.core import errors, stored_json
 from bot.core.money import amounts
 
-_IDS = {
-    "id": re.compile(r"[a-z0-9]{6}"),
-    "link_id": re.compile(r"[a-z0-9]{10}"),
-    "payment": re.compile(r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}"),
-}
+_FORMS = (
+    *(drafts.NewDraft, drafts.LineDraft, drafts.EditDraft, drafts.CodesDraft),
+    *(drafts.SettingsDraft, drafts.PayoutDraft, drafts.NoteDraft),
+)
+_DRAFTS = stored_json.PayloadKinds("form", **{draft.form: draft for draft in _FORMS})
 
 
 def write_draft(draft: drafts.Draft) -> str:
     """Return a draft as JSON for `read_draft`."""
-    return stored_json.write(drafts.Draft, replace(draft, touched_at=None))
+    return _DRAFTS.encode(replace(draft, touched_at=None))
 
 
 def read_draft(text: str) -> drafts.Draft | None:
     """Return the draft that `write_draft` wrote; None if the text is anything else."""
     try:
-        draft = stored_json.read(drafts.Draft, text)
+        draft: drafts.Draft = _DRAFTS.decode(text)
     except errors.Unreadable:
         return None
     return draft if _is_sound(draft) else None
@@ -33,29 +32,28 @@ def read_draft(text: str) -> drafts.Draft | None:
 
 def _is_sound(draft: drafts.Draft) -> bool:
     """True if a draft's attributes are consistent."""
-    form, step, steps = draft.form, draft.step, request_fields.STEPS.get(draft.form, ())
-    given = {name: getattr(draft, name) for name in _IDS if getattr(draft, name) is not None}
-    return (
-        all(_IDS[name].fullmatch(value) for name, value in given.items())
-        and step in steps
-        and draft.step_after_zone in (None, *steps)
-        and {draft.currency, draft.instrument} <= {None, *amounts.currencies()}
-        and _is_sound_price(draft)
-        and ("link_id" in given) == (form in ("edit", "codes"))
-        and ("payment" in given) == (form == "payback")
-        and all(getattr(draft, name) is not None for name in _needed_before(form, step))
-        and (draft.way in payout.WAYS if form == "payout" else draft.way is None)
-        and (form != "payout" or _is_sound_payout(draft))
-        and (draft.paused is None or (draft.paused.form == "new" and _is_sound(draft.paused)))
-    )
+    steps = request_fields.STEPS[draft.form]
+    if draft.step not in steps or not (draft.paused is None or _is_sound(draft.paused)):
+        return False
+    if isinstance(draft, drafts.TimedDraft) and draft.step_after_zone not in (None, *steps):
+        return False
+    if isinstance(draft, drafts.PayoutDraft):
+        return _is_sound_payout(draft)
+    return not isinstance(draft, drafts.RequestDraft) or _is_sound_request(draft)
 
 
-def _is_sound_price(draft: drafts.Draft) -> bool:
-    """True if the amounts are possible, and the price equals the first amount of the choice."""
+def _is_sound_request(draft: drafts.RequestDraft) -> bool:
+    """True if no answer is missing before the step, and the price is possible."""
     choice, currency = draft.choice, draft.currency or typed_text.FINEST
-    named = [draft.amount, *(choice.amounts if choice else ())]
+    needed: tuple[object, ...] = ()
+    if isinstance(draft, drafts.NewDraft) and draft.step != "kind":
+        is_early = draft.step in request_fields.PATH and draft.step != "review"
+        rest = () if is_early else (draft.name, draft.amount, draft.currency)
+        needed = (draft.kind, *rest)
+    if None in needed or not {draft.currency, draft.instrument} <= {None, *amounts.currencies()}:
+        return False
     try:
-        for amount in named:
+        for amount in (draft.amount, *(choice.amounts if choice else ())):
             if amount is not None:
                 amounts.to_minor(amount, currency)
     except errors.MoneyError:
@@ -63,24 +61,16 @@ def _is_sound_price(draft: drafts.Draft) -> bool:
     return choice is None or (choice.is_sound and draft.amount == choice.first)
 
 
-def _is_sound_payout(draft: drafts.Draft) -> bool:
-    """True if the attributes of a payout account's draft are consistent."""
-    fields, step = payout.fields_of(draft.way or "", draft.answers), draft.step
+def _is_sound_payout(draft: drafts.PayoutDraft) -> bool:
+    """True if all answers before the step are given, and fit the way of being paid."""
+    if draft.way not in payout.WAYS:
+        return False
+    fields, step = payout.fields_of(draft.way, draft.answers), draft.step
     given = [answer.field for answer in draft.answers]
+    if given != [name for name in fields if name in given]:
+        return False
+    if step in payout.PAYOUT_STEPS:
+        return payout.PAYOUT_STEPS[step] in fields
     # Earlier versions did not ask for a BIC; the service refuses the account if it needs one.
-    is_whole = step in payout.PAYOUT_STEPS or {*fields} - {*given} <= {payout.BIC}
-    is_asked = step not in payout.PAYOUT_STEPS or payout.PAYOUT_STEPS[step] in fields
-    is_found = draft.found is not None or step != payout.FOUND
-    return given == [name for name in fields if name in given] and all(
-        (is_whole, is_asked, is_found)
-    )
-
-
-def _needed_before(form: str, step: str) -> tuple[str, ...]:
-    """Return the draft's attributes that must be set before a step is reached."""
-    if form == "line":
-        return ("kind", "name")
-    if form != "new" or step == "kind":
-        return ()
-    is_early = step in request_fields.PATH and step != "review"
-    return ("kind",) if is_early else ("kind", "name", "amount", "currency")
+    is_whole = {*fields} - {*given} <= {payout.BIC}
+    return is_whole and (draft.found is not None or step != payout.FOUND)

@@ -245,14 +245,14 @@ def _interrupt(outcome: Outcome[SellerAccountJob], note: Reply) -> None:
 
 def _resume_form(
     outcome: Outcome[SellerAccountJob],
-    follow: Callable[[drafts.Draft, drafts.Seller], flow.FormResult],
+    follow: Callable[[drafts.PayoutDraft, drafts.Seller], flow.FormResult],
     otherwise: Reply | None = None,
 ) -> None:
     """Resume the form that waits for this job; if there is none, reply `otherwise`."""
     chat_id = outcome.job.reply_to.chat_id
     draft = seller_rows.find_draft(outcome.tx, chat_id, outcome.job.seller_id)
     replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
-    if draft is not None and _awaits(draft, outcome.job):
+    if isinstance(draft, drafts.PayoutDraft) and _awaits(draft, outcome.job):
         result = follow(draft, _seller(outcome))
         _save_form(outcome, result.draft)
         replies = result.replies
@@ -293,7 +293,7 @@ def _text(job: SellerAccountJob, key: str, **values: object) -> Reply:
     return Reply(translations.t(job.reply_to.language, key, **values))
 
 
-def _awaits(draft: drafts.Draft, job: SellerAccountJob) -> bool:
+def _awaits(draft: drafts.PayoutDraft, job: SellerAccountJob) -> bool:
     """True if a form still waits for this job, with the same answers."""
     if not isinstance(job, jobs.ConnectAccount) or draft.id != job.draft_id:
         return False

@@ -1,13 +1,17 @@
-"""The answers to a form so far, and the seller's settings that forms need."""
+"""The draft of each form: its answers so far; and the seller's settings that forms need."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from typing import Annotated, ClassVar, TypeAlias
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from bot.chat.model import payout, request_spec
 from bot.core import stored_json
+from bot.core.text import translations
 from bot.interface import parts
 
 # The seller's profile, which payers see.
@@ -143,6 +147,10 @@ class Seller:
     pays_later: bool = False
     """True once a seller without accounts chose to make payment links that can't be paid yet."""
 
+    def text(self, key: str, **values: object) -> str:
+        """Return a text in the seller's language."""
+        return translations.t(self.language, key, **values)
+
     @property
     def has_destination(self) -> bool:
         """True if the seller need not be asked where the money goes."""
@@ -164,15 +172,32 @@ class Portion:
     """`60%` of the price, `2.50` in major units, REST, or empty for an equal share."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft(request_spec.RequestOptions):
-    """An unfinished form; None means not answered yet, or an option that is not set."""
+# The forms. Each has its own draft, which is stored with the form's name (forms/stored_draft.py).
 
-    id: str
-    form: str
-    """`new`, `line`, `settings`, `payout`, `payback`, `edit` or `codes`."""
+LinkId: TypeAlias = Annotated[str, Field(pattern="^[a-z0-9]{10}$")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An unfinished form; None means not answered yet."""
+
+    form: ClassVar[str]
+    """The form's name."""
+    id: Annotated[str, Field(pattern="^[a-z0-9]{6}$")]
     step: str
     """The step whose question was asked last."""
+    paused: NewDraft | None = None
+    """The new request whose form this form interrupts."""
+    must_resume: bool = False
+    """True if text is ignored until the seller presses Continue."""
+    touched_at: int | None = field(default=None, compare=False)
+    """When the draft was stored, in epoch ms; None if it was not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestDraft(Draft, request_spec.RequestOptions):
+    """A form about a request, with its values; an option that is not set is None or empty."""
+
     kind: request_spec.Kind | None = None
     name: str | None = None
     description: str | None = None
@@ -180,36 +205,88 @@ class Draft(request_spec.RequestOptions):
     """In major units, because the currency may be asked later."""
     currency: str | None = None
     units: stored_json.Whole | None = None
+    receivers: tuple[Portion, ...] = ()
+    choice: parts.AmountChoice[Decimal] | None = None
+    """The amounts that payers can choose from, in major units."""
+    poster_text: str | None = None
+    """The text on the poster; only an edit asks for it."""
+    readings: tuple[request_spec.Goods, ...] = ()
+    """The possible meanings of a message with goods, until the seller has chosen one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDraft(RequestDraft):
+    """The form of a new request, step by step."""
+
+    form: ClassVar[str] = "new"
     asks_destination: bool = False
     """True if the destination is one of the numbered steps."""
-    paused: Draft | None = None
-    """The new form that this shorter one interrupts."""
-    receivers: tuple[Portion, ...] = ()
-    link_id: str | None = None
-    """The link that is edited or that codes are added to."""
-    poster_text: str | None = None
-    """The text on the poster."""
     in_menu: bool = False
     """True if an answer returns to "More options"."""
     step_after_zone: str | None = None
     """The step that continues once the time zone is known."""
-    payment: str | None = None
-    """Key of the payment that was paid back."""
-    readings: tuple[request_spec.Goods, ...] = ()
-    """The possible meanings of a message with goods, until the seller has chosen one."""
-    way: str | None = None
-    """The payout method of the account, one of `payout.WAYS`."""
-    answers: tuple[payout.PayoutAnswer, ...] = ()
-    """The seller's answers about a payout account."""
-    found: payout.PayoutAccount | None = None
-    """The payout account that the service found."""
     file: Attachment | None = None
     """A file sent with other text, until the seller has said whether buyers get it."""
     photos_due: int = 0
     """Number of photos that are still being downloaded."""
-    choice: parts.AmountChoice[Decimal] | None = None
-    """The amounts that payers can choose from, in major units."""
-    must_resume: bool = False
-    """True if text is ignored until the seller presses Continue."""
-    touched_at: int | None = field(default=None, compare=False)
-    """When the draft was stored, in epoch ms; None if it was not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineDraft(RequestDraft):
+    """A new request in one line, whose price or destination is still open."""
+
+    form: ClassVar[str] = "line"
+    kind: request_spec.Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditDraft(RequestDraft):
+    """The edit of one field, its step; the values are the present values of the request."""
+
+    form: ClassVar[str] = "edit"
+    link_id: LinkId
+    step_after_zone: str | None = None
+    """The step that continues once the time zone is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsDraft(Draft):
+    """A setting of the seller, its step."""
+
+    form: ClassVar[str] = "settings"
+    step_after_zone: str | None = None
+    """The step that continues once the time zone is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayoutDraft(Draft):
+    """A payout account."""
+
+    form: ClassVar[str] = "payout"
+    way: str
+    """The payout method of the account, one of `payout.WAYS`."""
+    answers: tuple[payout.PayoutAnswer, ...] = ()
+    found: payout.PayoutAccount | None = None
+    """The payout account that the service found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteDraft(Draft):
+    """A note on a payment that the seller marked; the step names the mark."""
+
+    form: ClassVar[str] = "payback"
+    payment: Annotated[str, Field(pattern="^[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}$")]
+    """The payment's key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodesDraft(Draft):
+    """More codes for the buyers of a request."""
+
+    form: ClassVar[str] = "codes"
+    link_id: LinkId
+
+
+TimedDraft: TypeAlias = NewDraft | EditDraft | SettingsDraft
+"""Forms that ask for times, and before for the time zone if it is unknown."""

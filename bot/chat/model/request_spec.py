@@ -129,9 +129,11 @@ def _distinct(listed: tuple[H, ...]) -> tuple[H, ...]:
 PayerFields: TypeAlias = Annotated[tuple[vocabulary.PayerField, ...], AfterValidator(_distinct)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RequestOptions:
     """The optional fields of drafts and specs; None if not set."""
+
+    __slots__ = ()  # so that a draft can have two bases; drafts and specs have the slots
 
     instrument: str | None = None
     """The currency in which payers pay, if it is not the price's currency."""

@@ -6,15 +6,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person as Who
 from bot.chat.conversation.form_effects import apply_result
 from bot.chat.forms.flow import FormResult, Setting
 from bot.chat.model import local_time
-from bot.chat.model.drafts import Seller
+from bot.chat.model.drafts import NewDraft, Seller
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.store import seller_rows
 from bot.core.database.database import Transaction
+from bot.core.text.translations import t
 from tests.support.chat_harness import VAULT, ChatHarness
 
 if TYPE_CHECKING:
@@ -87,8 +90,37 @@ async def test_a_text_a_day_after_is_no_answer(chat: ChatHarness, sam: Person) -
     await chat.says(sam, "Coffee")
     assert "You've already started a payment link" in chat.texts[0]
     stored = chat.db.run(lambda tx: seller_rows.find_draft(tx, sam.id, sam.id))
-    assert stored is not None
+    assert isinstance(stored, NewDraft)
     assert (stored.step, stored.name, stored.must_resume) == ("name", None, True)
     chat.clear_messages()
     await chat.says(sam, "/start")
     assert "You've already started a payment link" in chat.texts[0]
+
+
+@pytest.mark.parametrize("body", ['{"form":"gone","id":"ab2c3d","step":"name"}', "{}", "not JSON"])
+async def test_a_form_that_cannot_be_read_is_closed(
+    chat: ChatHarness, sam: Person, body: str
+) -> None:
+    """Another version may have stored it: every answer says so, and a new form begins at once."""
+    await chat.says(sam, "/new")
+    chat.db.run(lambda tx: tx.execute("UPDATE drafts SET body = :body", body=body))
+    chat.clear_messages()
+    await chat.says(sam, "Coffee")
+    await chat.presses(sam, "draft:ab2c3d:kind:donation")
+    await chat.says(sam, "/cancel")
+    await chat.says(sam, "/start")
+    assert [text.partition("\n")[0] for text in chat.texts] == [
+        t("en", "not-understood"),
+        t("en", "nothing-to-cancel"),
+        t("en", "start").partition("\n")[0],
+    ]
+    assert [answer.text for answer in chat.answers] == [t("en", "toast-finished")]
+    await chat.says(sam, "/new")
+    draft = chat.db.run(lambda tx: seller_rows.find_draft(tx, sam.id, sam.id))
+    assert isinstance(draft, NewDraft)
+    await chat.presses(sam, f"draft:{draft.id}:kind:donation")
+    await chat.says(sam, "Coffee")
+    assert {*chat.states(chat.queues.updates)} == {"done"}
+    draft = chat.db.run(lambda tx: seller_rows.find_draft(tx, sam.id, sam.id))
+    assert isinstance(draft, NewDraft)
+    assert (draft.step, draft.name) == ("amount", "Coffee")

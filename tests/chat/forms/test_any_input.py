@@ -17,15 +17,14 @@ from bot.chat.forms.form import (
     line_with_photo,
     new_form,
     reopen,
-    settings_form,
     take_picture,
 )
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
 from bot.chat.forms.request_fields import BY_NAME, OPTIONS, STEPS
-from bot.chat.forms.seller_forms import payout_form
+from bot.chat.forms.seller_forms import payout_form, settings_form
 from bot.chat.forms.stored_draft import read_draft
-from bot.chat.model.drafts import Attachment, Enclosure, Seller
+from bot.chat.model.drafts import Attachment, Enclosure, PayoutDraft, Seller
 from bot.chat.model.payout import CHECKING, SAVING, WAYS
 from bot.chat.model.request_spec import PAYER_FIELDS, RequestSpec, Share
 from bot.core.errors import FieldProblem
@@ -97,9 +96,9 @@ MOVES = st.one_of(
 def answer_payout(talk: Talk, text: str) -> None:
     """Let the service answer the form of a payout account that waits for it."""
     draft, seller = talk.draft, talk.seller
-    if draft is None or draft.step not in (CHECKING, SAVING):
+    if not isinstance(draft, PayoutDraft) or draft.step not in (CHECKING, SAVING):
         return
-    kind, _, scheme = (draft.way or "").partition("-")
+    kind, _, scheme = draft.way.partition("-")
     found = replace(SEPA, kind=kind, scheme=scheme, label=text)
     if len(text) % 3 == 0:
         talk.take(

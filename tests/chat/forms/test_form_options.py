@@ -311,7 +311,7 @@ def test_an_old_create_button_creates_nothing_once_a_field_has_changed(
 ) -> None:
     talk = full()
     create = talk.offered[0]
-    talk.draft = replace(talk.form, **change)  # type: ignore[arg-type]  # fields by name
+    talk.draft = replace(talk.form, **change)
     talk.give(ButtonInput(create))
     assert (talk.specs, talk.step) == ([], "review")
     assert talk.toast == "The form has changed since then. Please check it again."

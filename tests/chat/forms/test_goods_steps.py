@@ -7,15 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.forms.flow import NewCodes
-from bot.chat.forms.form import (
-    ExistingRequest,
-    duplicate,
-    edit_form,
-    settings_form,
-    take_file,
-    take_message,
-)
+from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, take_file, take_message
 from bot.chat.forms.goods_form import CodeList, Fetched, codes_form, receive
+from bot.chat.forms.seller_forms import settings_form
 from bot.chat.model.drafts import Attachment, PayoutService, Seller
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import CODES, FILE, MAX_FILE, TEXT, Goods

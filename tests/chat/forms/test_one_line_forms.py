@@ -9,11 +9,12 @@ import pytest
 
 from bot.chat.conversation.actions import described
 from bot.chat.conversation.pages import about_service, help_reply, start_reply
-from bot.chat.forms.form import new_form, reopen, settings_form
+from bot.chat.forms.form import new_form, reopen
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
+from bot.chat.forms.seller_forms import settings_form
 from bot.chat.forms.seller_texts import settings
-from bot.chat.model.drafts import Attachment, Enclosure, PayoutService
+from bot.chat.model.drafts import Attachment, Enclosure, NewDraft, PayoutService
 from bot.chat.model.replies import units
 from bot.chat.model.request_spec import RequestSpec
 from bot.core.text.translations import languages, t
@@ -401,7 +402,7 @@ def test_a_file_is_not_asked_about_where_buyers_cannot_get_one(
     seller = replace(KNOWN, paid_at=PayoutService("cloud.handcash.io"))
     sent = Enclosure(photo, file)
     result = one_line("oneoff", "9 EUR E-book", OTHER, seller, sent=sent)
-    assert result.draft is not None
+    assert isinstance(result.draft, NewDraft)
     assert (result.draft.step, result.draft.file, result.photo) == (step, None, photo)
     unused = t("en", "file-unused-service")
     assert result.replies[0].text.startswith(unused) == (photo is None)

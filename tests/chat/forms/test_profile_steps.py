@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.forms.form import settings_form, take_picture
+from bot.chat.forms.form import take_picture
+from bot.chat.forms.seller_forms import settings_form
 from bot.chat.forms.seller_texts import (
     PICTOGRAMS,
     name_at_telegram,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.chat.forms import field_texts, request_fields, seller_texts
-from bot.chat.model.drafts import Draft, Profile
+from bot.chat.model.drafts import NewDraft, Profile
 from tests.support.form_harness import FORM, KNOWN
 from tests.support.payout_forms import connecting
 from tests.support.telegram_limits import labels
@@ -14,7 +14,7 @@ HOST, SHOWN = "\u0440aypal.example", "xn--aypal-uye.example"
 
 
 def test_where_payers_go_afterwards() -> None:
-    draft = Draft(FORM, "new", "review", redirect_url=f"https://{HOST}/thanks")
+    draft = NewDraft(id=FORM, step="review", redirect_url=f"https://{HOST}/thanks")
     line = field_texts.redirect_line(draft, KNOWN)
     assert line is not None
     assert f"https://{SHOWN}/thanks" in line

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.forms.form import settings_form
 from bot.chat.forms.one_line import one_line
+from bot.chat.forms.seller_forms import settings_form
 from bot.chat.forms.shares_and_amounts import read_portions
 from bot.chat.model.drafts import PayoutService, Seller
 from bot.chat.model.replies import Problem

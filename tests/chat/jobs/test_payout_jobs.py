@@ -10,7 +10,7 @@ import pytest
 from bot.chat.forms.seller_texts import fingerprint
 from bot.chat.jobs.client import Client
 from bot.chat.jobs.seller_jobs import PAYOUT_PATIENCE
-from bot.chat.model.drafts import Draft
+from bot.chat.model.drafts import Draft, PayoutDraft
 from bot.chat.model.jobs import CheckRequest, ConnectAccount, RefreshPayable
 from bot.chat.model.payout import PayoutAccount
 from bot.chat.store import seller_rows
@@ -70,7 +70,7 @@ async def type_sepa(chat: ChatHarness, sam: Person) -> None:
 
 async def press_save(chat: ChatHarness, sam: Person) -> None:
     draft = draft_of(chat, sam)
-    assert draft is not None
+    assert isinstance(draft, PayoutDraft)
     await chat.presses(sam, f"draft:{draft.id}:save:{fingerprint(draft.answers)}")
 
 
@@ -123,7 +123,7 @@ async def test_a_refused_field_is_asked_for_again(
     await type_sepa(chat, sam)
     await jobs.work(refusal("details.iban", "That's a <QR-IBAN>."))
     draft = draft_of(chat, sam)
-    assert draft is not None
+    assert isinstance(draft, PayoutDraft)
     assert draft.step == "payiban"
     assert "a &lt;QR-IBAN&gt;" in chat.texts[-1]
     assert [one.text for one in draft.answers] == [IBAN, "Anna Ott"]

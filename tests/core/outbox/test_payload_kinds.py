@@ -81,6 +81,12 @@ def test_a_payload_with_a_field_kind_is_refused_when_the_queue_is_defined() -> N
         PayloadKinds(letter=Letter, animal=Animal)
 
 
+def test_the_name_of_a_kind_may_be_stored_in_another_field() -> None:
+    named = PayloadKinds("species", letter=Letter, animal=Animal)
+    assert named.encode(Animal("cat")) == '{"species":"animal","kind":"cat"}'
+    assert named.decode('{"species":"animal","kind":"cat"}') == Animal("cat")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
