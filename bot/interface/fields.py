@@ -49,14 +49,17 @@ MAX_FILE_NAME = 200
 MAX_DESTINATION, MAX_TAG = 512, 100
 """Characters of a receiver's destination and of a tag."""
 
-NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
+CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
+"""C0 and C1 control characters and DEL."""
+
+NO_CONTROLS: JsonDict = {"not": {"pattern": CONTROLS}}
 NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]"}}
 _VISIBLE: JsonDict = {"pattern": r"\S"}
 
 
 def has_controls(text: str) -> bool:
-    """True if a text has a C0 or C1 control character or DEL."""
-    return any(char < " " or "\x7f" <= char <= "\x9f" for char in text)
+    """True if a text has a control character."""
+    return re.search(CONTROLS, text) is not None
 
 
 def check_plain(text: str) -> str:
