@@ -48,7 +48,7 @@ from bot.chat.pictures import card_picture, poster, square
 from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import ListedPayment
-from bot.chat.store.revenue import LinkRevenue, RevenueTotals
+from bot.chat.store.payment_rows import LinkRevenue, RevenueTotals
 from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT

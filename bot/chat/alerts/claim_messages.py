@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bot.chat.alerts import delivery
 from bot.chat.cards import claim_cards
-from bot.chat.model import local_time, payloads, queues, zones
+from bot.chat.model import moments, payloads, queues, zones
 from bot.chat.store import claim_rows, link_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
@@ -129,7 +129,7 @@ def _remind(
         claim_cards.show_claim(tx, queues, claim.id, now)
         return
     if seller.quiet is not None and delivery.is_quiet(seller, now):
-        later = local_time.next_epoch_at(seller.quiet[1], now, seller.zone or zones.UTC_ZONE)
+        later = moments.next_epoch_at(seller.quiet[1], now, seller.zone or zones.UTC_ZONE)
         claim_rows.set_reminder(tx, claim, claim.reminders, later)
         return
     number = claim.reminders + 1

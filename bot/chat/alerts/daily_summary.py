@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from bot.chat.alerts import delivery
 from bot.chat.cards import card_text, payment_lines, request_card
-from bot.chat.model import drafts, local_time, payloads, queues, replies, zones
-from bot.chat.store import revenue, seller_rows
+from bot.chat.model import drafts, moments, payloads, queues, replies, zones
+from bot.chat.store import payment_rows, seller_rows
 from bot.core.database import database
 from bot.core.outbox import lanes, outbox, queue_policy
 from bot.core.text import translations
@@ -63,7 +63,7 @@ def _enqueue(
     lane = str(seller_id)
     if lanes.is_paused(tx, queues.messages, lane):
         return
-    days = revenue.revenue_between(tx, seller_id, span.since, span.until)
+    days = payment_rows.revenue_between(tx, seller_id, span.since, span.until)
     text = summary_reply(days, seller.language, now).text
     message = payloads.TextMessage(text, seller.language, is_silent=delivery.is_quiet(seller, now))
     outbox.put(tx, queues.messages, lane, message, now, priority=queue_policy.NOTICE)
@@ -83,15 +83,17 @@ def _span(seller: drafts.Seller, now: int) -> Span | None:
 
 
 def _span_in_zone(minute: int, zone: str, now: int) -> Span:
-    until = local_time.next_epoch_at(minute, now - LONGEST_DAY, zone)
-    while (later := local_time.next_epoch_at(minute, until, zone)) <= now:
+    until = moments.next_epoch_at(minute, now - LONGEST_DAY, zone)
+    while (later := moments.next_epoch_at(minute, until, zone)) <= now:
         until = later
     if later - until < SHORTEST_DAY:
-        later = local_time.next_epoch_at(minute, later, zone)
-    return Span(local_time.next_epoch_at(minute, until - LONGEST_DAY, zone), until, later)
+        later = moments.next_epoch_at(minute, later, zone)
+    return Span(moments.next_epoch_at(minute, until - LONGEST_DAY, zone), until, later)
 
 
-def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) -> replies.Reply:
+def summary_reply(
+    days: Sequence[payment_rows.LinkRevenue], language: str, now: int
+) -> replies.Reply:
     """Render the revenue by request, the total if there are several, and the amounts to refund."""
     if not days:
         return replies.Reply(translations.t(language, "summary-none"))
@@ -108,7 +110,7 @@ def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) 
     return replies.Reply("\n".join(lines))
 
 
-def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
+def _line(day: payment_rows.LinkRevenue, language: str, now: int) -> str:
     name, total = (
         replies.escaped(day.link.spec.name, _NAME),
         payment_lines.total_text(day.totals.earned, language),
@@ -121,10 +123,10 @@ def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
     return " · ".join(filter(None, [line, sold_out, card_text.units_left(card, language)]))
 
 
-def _together(days: Sequence[revenue.LinkRevenue]) -> revenue.RevenueTotals:
+def _together(days: Sequence[payment_rows.LinkRevenue]) -> payment_rows.RevenueTotals:
     """Add up the non-revenue and paid-back amounts of all requests."""
     every = [day.totals for day in days]
-    return revenue.RevenueTotals(
+    return payment_rows.RevenueTotals(
         to_refund=_sum_by_currency(one.to_refund for one in every),
         refund_count=sum(one.refund_count for one in every),
         short=_sum_by_currency(one.short for one in every),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from bot.chat.alerts import alert_text
-from bot.chat.model import drafts, local_time, payloads, queues, replies, zones
+from bot.chat.model import drafts, moments, payloads, queues, replies, zones
 from bot.chat.store import (
     link_rows,
     message_rows,
@@ -147,7 +147,7 @@ def is_quiet(seller: drafts.Seller | None, now: int) -> bool:
     if seller is None or seller.quiet is None:
         return False
     try:
-        return local_time.is_within_hours(now, seller.zone or zones.UTC_ZONE, seller.quiet)
+        return moments.is_within_hours(now, seller.zone or zones.UTC_ZONE, seller.quiet)
     except (OSError, KeyError):
         return False
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from bot.chat.model import moments, payment, replies
-from bot.chat.store import payment_marks, revenue
+from bot.chat.store import payment_marks, payment_rows
 from bot.core.text import phrases, translations
 from bot.interface import fields, parts, vocabulary
 
@@ -279,7 +279,7 @@ def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -
     return _counted("to-refund", amounts, count, language)
 
 
-def other_money(totals: revenue.RevenueTotals, language: str) -> list[str]:
+def other_money(totals: payment_rows.RevenueTotals, language: str) -> list[str]:
     """Return a line for each kind of non-revenue or paid-back money, if any."""
     return [
         *_counted("claims-returned", totals.returned, totals.returned_count, language),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from bot.chat.model import drafts, payout, replies, request_spec
-from bot.chat.store import link_rows, revenue
+from bot.chat.store import link_rows, payment_rows
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.text import translations
@@ -42,7 +42,7 @@ class Card:
     ends_at: int | None = None
     zone: str | None = None
     """The seller's time zone."""
-    totals: revenue.RevenueTotals = revenue.NO_REVENUE
+    totals: payment_rows.RevenueTotals = payment_rows.NO_REVENUE
     """Shown to the seller only."""
     image: str | None = None
     """Id of the seller's picture."""
@@ -73,7 +73,7 @@ def card_of(
     link: link_rows.PaymentLink,
     now: int,
     *,
-    totals: revenue.RevenueTotals = revenue.NO_REVENUE,
+    totals: payment_rows.RevenueTotals = payment_rows.NO_REVENUE,
     zone: str | None = None,
     profile: drafts.Profile = drafts.NO_PROFILE,
     raised: int = 0,
@@ -124,10 +124,10 @@ def raised_of(tx: database.Transaction, link: link_rows.PaymentLink) -> int:
     """
     if link.spec.goal is None:
         return 0
-    return raised_in(revenue.revenue_totals(tx, link.id), link.spec.currency)
+    return raised_in(payment_rows.revenue_totals(tx, link.id), link.spec.currency)
 
 
-def raised_in(found: revenue.RevenueTotals, currency: str) -> int:
+def raised_in(found: payment_rows.RevenueTotals, currency: str) -> int:
     """Return the revenue that counts towards a goal in `currency`, in minor units."""
     return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
 

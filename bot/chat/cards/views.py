@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text, menus, request_card
 from bot.chat.model import drafts, replies
-from bot.chat.store import link_rows, post_rows, revenue, seller_rows
+from bot.chat.store import link_rows, payment_rows, post_rows, seller_rows
 from bot.core import brand
 from bot.core.database import database
 from bot.core.text import translations
@@ -133,7 +133,11 @@ def view_of(
     """
     seller = seller_rows.find_seller(tx, link.seller_id)
     language = language or (seller.language if seller else translations.choose(None))
-    totals = revenue.revenue_totals(tx, link.id) if own == post_rows.OWN else revenue.NO_REVENUE
+    totals = (
+        payment_rows.revenue_totals(tx, link.id)
+        if own == post_rows.OWN
+        else payment_rows.NO_REVENUE
+    )
     zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
     raised = request_card.raised_of(tx, link)
     card = request_card.card_of(link, now, totals=totals, zone=zone, profile=profile, raised=raised)

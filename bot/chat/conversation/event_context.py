@@ -8,7 +8,7 @@ from bot.chat.cards import request_card
 from bot.chat.conversation import events
 from bot.chat.model import drafts, jobs, payloads, replies
 from bot.chat.model.queues import Queues
-from bot.chat.store import link_rows, post_rows, revenue
+from bot.chat.store import link_rows, payment_rows, post_rows
 from bot.core.database import database
 from bot.core.database.vault import Vault
 from bot.core.outbox import outbox
@@ -107,6 +107,6 @@ def own_link(
 
 def own_card(context: EventContext, link: link_rows.PaymentLink) -> request_card.Card:
     """Return the seller's view of a request's card."""
-    totals = revenue.revenue_totals(context.tx, link.id)
+    totals = payment_rows.revenue_totals(context.tx, link.id)
     zone, raised = context.seller.zone, request_card.raised_of(context.tx, link)
     return request_card.card_of(link, context.now, totals=totals, zone=zone, raised=raised)

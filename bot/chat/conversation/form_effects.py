@@ -8,16 +8,7 @@ from bot.chat.cards import menus
 from bot.chat.conversation import event_context, getting_paid
 from bot.chat.forms import flow, form, request_fields, seller_forms
 from bot.chat.jobs import audit_trail, request_changes
-from bot.chat.model import (
-    drafts,
-    jobs,
-    local_time,
-    payloads,
-    payment,
-    queues,
-    replies,
-    request_spec,
-)
+from bot.chat.model import drafts, jobs, moments, payloads, payment, queues, replies, request_spec
 from bot.chat.store import link_rows, message_rows, payment_marks, post_rows, seller_rows
 from bot.core.outbox import outbox, queue_policy
 
@@ -115,7 +106,7 @@ def _save_setting(context: event_context.EventContext, setting: flow.Setting) ->
             minute = value if isinstance(value, int) else None
     due_at = None
     if minute is not None and zone is not None:
-        due_at = local_time.next_epoch_at(minute, context.now, zone)
+        due_at = moments.next_epoch_at(minute, context.now, zone)
     seller_rows.change(tx, seller_id, summary=minute, summary_at=due_at)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.chat.forms import field_texts, flow, questions, request_fields, seller_texts, typed_text
-from bot.chat.model import drafts, local_time, moments, payout, replies, zones
+from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core import brand, errors
 
 # The form of a payout account: the fields one by one, the service's check, and Save. A secret is
@@ -244,9 +244,9 @@ def take_setting(
         case "zone":
             return take_zone(draft, text, seller, now)
         case "quiet":
-            return _take_time(draft, local_time.read_hours(text), seller)
+            return _take_time(draft, moments.read_hours(text), seller)
         case "summary":
-            return _take_time(draft, local_time.read_clock(text), seller)
+            return _take_time(draft, moments.read_clock(text), seller)
     if draft.step not in seller_texts.READERS:
         key = "problem-sellerimage" if draft.step == PHOTO_STEP else "problem-press"
         return flow.ask_again(draft, replies.Problem(key), seller)

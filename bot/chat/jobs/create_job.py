@@ -13,13 +13,7 @@ from functools import partial
 from typing import Any
 
 from bot.chat.forms.form import reopen
-from bot.chat.jobs import (
-    create_attempt,
-    dialects,
-    job_context,
-    request_bodies,
-    seller_jobs,
-)
+from bot.chat.jobs import create_attempt, job_context, request_bodies, seller_jobs
 from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, remote_request, replies
 from bot.chat.store import link_rows, payment_rows, seller_rows
@@ -71,12 +65,12 @@ def _order(
     context: Context, tx: database.Transaction, link: link_rows.PaymentLink
 ) -> create_attempt.Order:
     """Return what to create, with the dialects that the server may know."""
-    instrument = dialects.instrument_of(link.spec, context.server.instrument)
+    instrument = create_attempt.instrument_of(link.spec, context.server.instrument)
     if context.server.url is None:
-        tried: tuple[dialects.Dialect, ...] = dialects.DIALECTS[:1]
+        tried: tuple[create_attempt.Dialect, ...] = create_attempt.DIALECTS[:1]
     else:
-        known = dialects.known_dialect(tx, context.server.url)
-        tried = dialects.dialects_to_try(known, link.spec, instrument)
+        known = create_attempt.known_dialect(tx, context.server.url)
+        tried = create_attempt.dialects_to_try(known, link.spec, instrument)
     paid = payment_rows.paid_request_ids(tx, link.id)
     state = seller_rows.profile_state(tx, link.seller_id)
     seller = request_bodies.seller_of_create(state.profile, context.server.addresses)
@@ -95,7 +89,7 @@ async def _run(
     """Find the request or create it; return None while the server may still be working."""
     now, server = context.now(), context.server
 
-    def write(dialect: dialects.Dialect) -> Mapping[str, Any]:
+    def write(dialect: create_attempt.Dialect) -> Mapping[str, Any]:
         return request_bodies.request_body(link, server.addresses, server.instrument, now, dialect)
 
     await attempt.delete_doomed()
@@ -124,10 +118,10 @@ def _made(
     outcome.show()
     seller_jobs.after_create(outcome, link, attempt)
     if attempt.is_unchecked(made):
-        if dialects.mark_price_warning(tx, server.url or "", link.seller_id):
+        if create_attempt.mark_price_warning(tx, server.url or "", link.seller_id):
             outcome.send_text("service-price-unchecked")
     elif server.url is not None and attempt.dialect_used is not None:
-        dialects.remember_dialect(
+        create_attempt.remember_dialect(
             tx, server.url, attempt.dialect_used, link.spec, server.instrument
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bot.chat.forms import flow, request_fields
-from bot.chat.jobs import dialects, request_changes
+from bot.chat.jobs import create_attempt, request_changes
 from bot.chat.jobs.client import Client, written
 from bot.chat.model import drafts, request_spec
 from bot.chat.store import link_rows
@@ -119,13 +119,13 @@ def request_body(
     addresses: Addresses,
     instrument: str | None,
     now: int,
-    dialect: dialects.Dialect = dialects.DIALECTS[0],
+    dialect: create_attempt.Dialect = create_attempt.DIALECTS[0],
 ) -> dict[str, Any]:
     """Return the JSON of a create, without unset fields, with the currencies in a dialect.
 
     `instrument` is the operator's setting, used if the spec names no currency to pay in.
     """
-    currencies = dialect.spell(link.spec, dialects.instrument_of(link.spec, instrument))
+    currencies = dialect.spell(link.spec, create_attempt.instrument_of(link.spec, instrument))
     return {**_set(create_body(link, addresses, now)), **currencies}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from bot.chat.forms import flow, seller_forms, seller_texts
-from bot.chat.jobs import audit_trail, create_attempt, dialects, job_context, request_bodies
+from bot.chat.jobs import audit_trail, create_attempt, job_context, request_bodies
 from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import drafts, jobs, payout
 from bot.chat.model.replies import Reply, escaped
@@ -42,10 +42,10 @@ def knows_seller(context: Context, tx: database.Transaction) -> bool:
     url = context.server.url
     if url is None:
         return True
-    is_possible = dialects.may_have_seller(dialects.known_dialect(tx, url))
+    is_possible = create_attempt.may_have_seller(create_attempt.known_dialect(tx, url))
     if not is_possible or drafts.PayoutService.at(url).is_handcash:
         return False
-    return not dialects.refuses_seller(tx, url, context.now() - REFUSAL_KEPT)
+    return not create_attempt.refuses_seller(tx, url, context.now() - REFUSAL_KEPT)
 
 
 async def send_profile(
@@ -111,7 +111,7 @@ def _queue_next_without(outcome: Outcome[jobs.SendProfile], delay: int) -> None:
 
 def _remember_refusal(outcome: Outcome[jobs.Job]) -> None:
     if (url := outcome.context.server.url) is not None:
-        dialects.remember_seller_refusal(outcome.tx, url, outcome.now)
+        create_attempt.remember_seller_refusal(outcome.tx, url, outcome.now)
 
 
 # Payout accounts. A seller's answers are stored encrypted and only decrypted for the call. The form

@@ -1,16 +1,22 @@
-"""Words for times in the languages that sellers write, folded: `manana`, `marz`."""
+"""Reading of times as people write them, in the languages that sellers write."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import chain
+from typing import NamedTuple
 
 from babel import Locale
 
 from bot.core.text import sanitize, translations
+
+# Words, folded: `manana`, `marz`.
+
 
 MAX_TEXT = 64  # characters; a longer text is not about a time
 
@@ -153,3 +159,255 @@ def one_of(words: list[str]) -> str:
     """Return a pattern that matches any of these words, longest first."""
     longest = sorted(words, key=len, reverse=True)
     return "(?:" + "|".join(map(re.escape, longest)) + ")"
+
+
+# The parts of a time, and all readings of a text.
+
+
+_HOUR = 60  # minutes
+DAY = 24 * _HOUR
+MIDDAY = 12 * _HOUR
+CENTURY = 2000
+_HALF_DAY = 12  # hours on the face of a clock
+
+
+class Span(NamedTuple):
+    """A length of time: calendar months and days, and exact hours and minutes."""
+
+    months: int = 0
+    days: int = 0
+    hours: int = 0
+    minutes: int = 0
+
+
+class TimeParts(NamedTuple):
+    """The parts of a time that a text names; parts that it doesn't name are None."""
+
+    date: tuple[int | None, int, int] | None = None  # year, month, day
+    days: int | None = None  # from today
+    weekday: int | None = None  # Monday is 0
+    following: bool | None = None  # the weekday after this one
+    clock: int | None = None  # minutes of the day, 1440 for its end
+    bare: bool | None = None  # the clock is a number alone
+    at: bool | None = None  # a word announces the clock: "at"
+    part: str | None = None
+    offset: int | None = None  # minutes ahead of UTC
+    span: Span | None = None
+    within: bool | None = None  # a word announces the span: "in"
+
+    @property
+    def names_day(self) -> bool:
+        """True if the day is named."""
+        return (self.date, self.days, self.weekday, self.span) != (None, None, None, None)
+
+    def joined(self, more: TimeParts) -> TimeParts | None:
+        """Return the parts of both, or None if both name the same part."""
+        new = {name: value for name, value in more._asdict().items() if value is not None}
+        if self.span and more.span:
+            new["span"] = _sum(self.span, more.span)
+        old = {name for name in new if getattr(self, name) is not None}
+        if new.get("span", more) is None or old - {"at", "within", "span"}:
+            return None
+        return self._replace(**new)
+
+
+def _sum(one: Span, other: Span) -> Span | None:
+    """Return the sum of two spans; None if both name the same unit."""
+    pairs = [*zip(one, other, strict=True)]
+    return None if any(map(all, pairs)) else Span(*map(sum, pairs))
+
+
+def readings(text: str) -> list[TimeParts]:
+    """Return all readings of the whole text, in no particular order; [] if a word is unknown."""
+    plain = folded(text)
+    if not plain:
+        return []
+    line = re.sub(r"(?<=\d)z$", " utc", re.sub(r"(?<=\d)t(?=\d)", " ", plain))
+    line = re.sub(r"^\+ ?(?=\d)", "in ", re.sub(_OFFSET_OF_ISO, r"\1 utc\2", line))
+    line = re.sub(rf"\b{one_of(HALF_HOUR)}(?!\w)", "30 min", line)
+    found = [parts for parts in map(_in_part_of_day, _all_readings(line)) if _is_whole(parts)]
+    found = [parts for parts in found if parts.within] or found
+    found = [parts for parts in found if parts.names_day or not parts.part] or found
+    return [parts for parts in found if not parts.bare] or found
+
+
+def _in_part_of_day(parts: TimeParts) -> TimeParts:
+    """Move the clock time into the named part of the day: `8 Uhr abends` is 20:00."""
+    if parts.clock is None or parts.part not in (AFTERNOON, EVENING):
+        return parts
+    return parts._replace(clock=parts.clock + MIDDAY) if parts.clock < MIDDAY else parts
+
+
+def _all_readings(line: str) -> set[TimeParts]:
+    """Return the readings of a line, without repetitions."""
+    readings_to: defaultdict[int, set[TimeParts]] = defaultdict(set, {0: {TimeParts()}})
+    for start in range(len(line)):
+        if start not in readings_to:
+            continue
+        if line[start] in _GAPS:
+            readings_to[start + 1] |= readings_to[start]
+            continue
+        for end, meaning in _next(line, start):
+            both = (before.joined(meaning) for before in readings_to[start])
+            readings_to[end] |= {parts for parts in both if parts is not None}
+    return readings_to[len(line)]
+
+
+def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
+    """Yield the end and the meaning of each shape and word that begins at `start`."""
+    for pattern, meanings in _shapes():
+        if match := pattern.match(line, start):
+            for meaning in meanings(match):
+                yield match.end(), meaning
+    for word, meant in _vocabulary().items():
+        end = start + len(word)
+        if line.startswith(word, start) and not line[end : end + 1].isalnum():
+            for meaning in meant:
+                yield end, meaning
+
+
+def _is_whole(parts: TimeParts) -> bool:
+    """True if the parts form a consistent time."""
+    day = (parts.date, parts.days, parts.weekday) != (None, None, None)
+    if parts.date and parts.days is not None:
+        return False
+    if parts.part and parts.clock is not None:
+        first, last = MINUTES_OF[parts.part]
+        if not first <= parts.clock <= last:
+            return False
+    if parts.span:
+        exact = parts.span.hours or parts.span.minutes
+        timed = parts.clock is not None or parts.part is not None
+        return not (day or parts.following or (exact and timed) or (parts.at and not timed))
+    if parts.within or (parts.following and parts.weekday is None):
+        return False
+    if parts.clock is None:
+        return parts.offset is None and (day or parts.part is not None)
+    return not parts.bare or day or bool(parts.at) or parts.part is not None
+
+
+def _full_date(match: re.Match[str]) -> Iterator[TimeParts]:
+    yield TimeParts(date=(int(match["y"]), int(match["m"]), int(match["d"])))
+
+
+def _date(match: re.Match[str]) -> Iterator[TimeParts]:
+    """Yield both orders of day and month; with dots the day is always first."""
+    one, other, year = int(match["a"]), int(match["b"]), _year(match.groupdict().get("y"))
+    yield TimeParts(date=(year, other, one))
+    if match["mark"] != "." and one != other:
+        yield TimeParts(date=(year, one, other))
+
+
+def _year(digits: str | None) -> int | None:
+    if digits is None:
+        return None
+    return int(digits) if len(digits) > len("26") else CENTURY + int(digits)
+
+
+def _named_date(match: re.Match[str]) -> Iterator[TimeParts]:
+    for month in months_named(match["name"]):
+        yield TimeParts(date=(_year(match["y"]), month, int(match["d"])))
+
+
+def _clock(match: re.Match[str]) -> Iterator[TimeParts]:
+    hour, minute = int(match["h"]), int(match.groupdict().get("min") or 0)
+    half = match.groupdict().get("half")
+    if half and 1 <= hour <= _HALF_DAY:
+        hour = hour % _HALF_DAY + (_HALF_DAY if half == "p" else 0)
+    elif half:
+        return
+    if minute < _HOUR and hour * _HOUR + minute <= DAY:
+        yield TimeParts(clock=hour * _HOUR + minute)
+
+
+def _bare_hour(match: re.Match[str]) -> Iterator[TimeParts]:
+    """Yield the possible hours of a bare number; up to 12, it may be a.m. or p.m."""
+    hour = int(match["h"])
+    for each in {hour, hour + _HALF_DAY} if 0 < hour <= _HALF_DAY else {hour}:
+        if each * _HOUR <= DAY:
+            yield TimeParts(clock=each * _HOUR, bare=True)
+
+
+def _span(match: re.Match[str]) -> Iterator[TimeParts]:
+    count = int(match["n"]) if match["n"].isdigit() else 1
+    unit = next(unit for unit, names in UNITS.items() if match["unit"] in names)
+    for part, factor in (("weeks", 7), ("years", 12)):
+        if unit == part:
+            count, unit = count * factor, {"weeks": "days", "years": "months"}[part]
+    yield TimeParts(span=Span(**{unit: count}))
+
+
+def _hours_and_minutes(match: re.Match[str]) -> Iterator[TimeParts]:
+    yield TimeParts(span=Span(hours=int(match["n"]), minutes=int(match["min"])))
+
+
+def _weekday(match: re.Match[str]) -> Iterator[TimeParts]:
+    for day in weekdays_named(match["name"]):
+        yield TimeParts(weekday=day)
+
+
+def _offset(match: re.Match[str]) -> Iterator[TimeParts]:
+    ahead = int(match["h"] or 0) * _HOUR + int(match["min"] or 0)
+    if ahead < DAY:
+        yield TimeParts(offset=-ahead if match["sign"] == "-" else ahead)
+
+
+_GAPS = " ,"
+_END = r"(?![\w:])"  # a number or a word ends here
+_MARKED = r"(?! ?[ap]\.? ?m\b| ?h\b| ?uhr\b|[-/.]\d)"  # no sign of an hour or a date follows
+_OFFSET_OF_ISO = r"^(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?([+-]\d\d:?\d\d)$"
+
+Shape = tuple[re.Pattern[str], "Callable[[re.Match[str]], Iterator[TimeParts]]"]
+
+
+@cache
+def _shapes() -> list[Shape]:
+    """Return the patterns for all shapes with numbers and for weekdays, with their meanings."""
+    name, day = r"(?P<name>[a-z]{3,})\.?", r"(?P<d>\d{1,2})"
+    year = rf"(?:,? ?(?:de |del |of )?(?P<y>\d{{4}}){_END})?"
+    hour, minute = r"(?P<h>\d{1,2})", r"(?P<min>\d\d)"
+    one, unit = (
+        one_of(ONE),
+        one_of([*chain(*UNITS.values())]),
+    )
+    shapes: list[tuple[str, Callable[[re.Match[str]], Iterator[TimeParts]]]] = [
+        (rf"(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark){day}", _full_date),
+        (r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)", _date),
+        (r"(?P<a>\d{1,2})(?P<mark>\.) ?(?P<b>\d{1,2})\.(?: (?P<y>\d{4}))?", _date),
+        (r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?![-/.]\d)", _date),
+        (rf"{day}(?:\.|st|nd|rd|th|er|o|a)? ?(?:of |de |di )?{name}{year}", _named_date),
+        (rf"{name} {day}(?:st|nd|rd|th)?{_END}{year}", _named_date),
+        (rf"{hour}:{minute}(?::\d\d(?:\.\d{{1,6}})?)?(?: ?h| uhr)?", _clock),
+        (rf"{hour}(?:[:.]{minute})? ?(?P<half>[ap])\.? ?m\b\.?", _clock),
+        (rf"{hour}\.{minute}(?: ?uhr| ?h)?", _clock),
+        (rf"{hour} ?uhr(?: {minute})?", _clock),
+        (rf"{hour} ?h ?{minute}?", _clock),
+        (rf"{hour}{_MARKED}", _bare_hour),
+        (rf"(?P<n>\d{{1,4}}|{one}(?= )|un') ?(?P<unit>{unit})\.?", _span),
+        (rf"(?P<n>\d{{1,4}}) ?h ?{minute} ?m?", _hours_and_minutes),
+        (rf"(?:utc|gmt) ?(?P<sign>[+-]){hour}(?::?{minute})?", _offset),
+        (r"(?:z|utc|gmt)(?P<sign>)(?P<h>)(?P<min>)(?! ?[+-])", _offset),
+        (r"(?P<name>[a-z]{2,})(?:-feira)?\.?", _weekday),
+    ]
+    return [(re.compile(shape + _END), meanings) for shape, meanings in shapes]
+
+
+@cache
+def _vocabulary() -> dict[str, list[TimeParts]]:
+    """Return all known words, with their meanings."""
+    meanings: dict[str, list[TimeParts]] = {}
+    for words, parts in (
+        *(([word], TimeParts(days=days)) for word, days in DAYS.items()),
+        *(([word], TimeParts(part=part)) for word, part in PARTS.items()),
+        (TONIGHT, TimeParts(days=0, part=EVENING)),
+        (NOON, TimeParts(clock=MIDDAY)),
+        (MIDNIGHT, TimeParts(clock=0)),
+        (MIDNIGHT, TimeParts(clock=DAY)),
+        (FOLLOWING, TimeParts(following=True)),
+        (WITHIN, TimeParts(within=True)),
+        (AT, TimeParts(at=True)),
+        (NOISE, TimeParts()),
+    ):
+        for word in words:
+            meanings.setdefault(word, []).append(parts)
+    return meanings

@@ -14,7 +14,7 @@ from itertools import accumulate
 from bot.chat.alerts import claim_messages, delivery
 from bot.chat.cards import claim_cards, request_card
 from bot.chat.model import jobs, payloads, queues, remote_request
-from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, revenue, seller_rows
+from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, seller_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
@@ -136,7 +136,7 @@ class PaymentRecorder:
                 claim_cards.show_claim(tx, queues, claim.id, now)
             delivery.announce_ended_drop(tx, queues, link.id, now)
             return
-        sums = revenue.revenue_totals(tx, link.id)
+        sums = payment_rows.revenue_totals(tx, link.id)
         alert = replace(
             _alert(link, payment, left),
             count=sums.earned_count + sums.refund_count + sums.settled_count,
@@ -274,7 +274,7 @@ def goal_reached(
     tx: database.Transaction,
     link: link_rows.PaymentLink,
     payment: payment_rows.Payment,
-    sums: revenue.RevenueTotals,
+    sums: payment_rows.RevenueTotals,
 ) -> tuple[int, int] | None:
     """Return the sum raised and the goal if a payment is the first to reach the goal, else None.
 
@@ -283,7 +283,7 @@ def goal_reached(
     goal.
     """
     goal, currency = link.spec.goal, link.spec.currency
-    if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
+    if goal is None or payment.settlement != payment_rows.EARNED or payment.currency != currency:
         return None
     raised = request_card.raised_in(sums, currency)
     if not raised - payment.amount < goal <= raised:
@@ -302,7 +302,7 @@ def _most_raised_before(
     A sale counts until it is paid back.
     """
     moves = []
-    for row in revenue.sales(tx, link.id, link.spec.currency, payment.transaction_id):
+    for row in payment_rows.sales(tx, link.id, link.spec.currency, payment.transaction_id):
         amount, back_at = row["amount"], row["paid_back_at"]
         moves.append((row["received_at"], False, amount))
         if back_at is not None:

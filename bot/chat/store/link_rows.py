@@ -24,7 +24,7 @@ COLUMNS = (
     " poster_text, delivered_count, muted_count, summed_up"
 )
 # Settlement 0 is a sale, 1 an oversold payment, 2 an underpayment. Rows from 3 count paid-back
-# payments a second time (chat/store/revenue.py).
+# payments a second time (chat/store/payment_rows.py).
 SELECT_LINK = (
     f"SELECT {tables.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
     " (SELECT COALESCE(SUM(payments), 0) FROM takings"

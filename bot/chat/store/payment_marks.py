@@ -19,7 +19,7 @@ from bot.chat.model.payment import (
     fold_number,
     fold_reference,
 )
-from bot.chat.store import link_rows, payment_rows, revenue
+from bot.chat.store import link_rows, payment_rows
 from bot.core import stored_json
 from bot.core.database import database
 from bot.interface import parts
@@ -302,9 +302,11 @@ def is_paid_back(tx: database.Transaction, checkout_id: str) -> bool:
 def _count(tx: database.Transaction, found: FoundPayment, number: int) -> None:
     """Add a payment to the paid-back part of its link's revenue, or remove it (`number` -1)."""
     payment = found.payment
-    settlement = revenue.UNDERPAID if payment.underpaid else revenue.OVERSOLD * payment.oversold
-    money = revenue.Money(payment.amount, payment.currency, payment.quantity)
-    revenue.add_amount(tx, found.link_id, money, settlement + revenue.PAID_BACK, number)
+    settlement = (
+        payment_rows.UNDERPAID if payment.underpaid else payment_rows.OVERSOLD * payment.oversold
+    )
+    money = payment_rows.Money(payment.amount, payment.currency, payment.quantity)
+    payment_rows.add_amount(tx, found.link_id, money, settlement + payment_rows.PAID_BACK, number)
 
 
 def _ids(found: FoundPayment) -> dict[str, object]:

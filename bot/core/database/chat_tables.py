@@ -273,8 +273,8 @@ CHAT = (
     )
     """,
     # The sums of a link's payments, for alerts and cards.
-    #   settlement: as in chat/store/revenue.py: oversold, underpaid and paid-back payments are not
-    #       earned, and have sums of their own
+    #   settlement: as in chat/store/payment_rows.py: oversold, underpaid and paid-back payments
+    #       are not earned, and have sums of their own
     #   pieces: the quantity sold, one per payment unless a payer took several
     #   billions, rest: parts of the sum in minor units (core/database/tables.py)
     """
@@ -352,7 +352,7 @@ CHAT = (
     """,
     "CREATE INDEX images_loose ON images (created_at) WHERE kept = 0",
     # The dialect of each payment service, by PAYMENTS_URL, unless it is the default (the first in
-    # chat/jobs/dialects.py).
+    # chat/jobs/create_attempt.py).
     "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
     # Payment services that refused the `seller` of a request: it is omitted for a while.
     "CREATE TABLE seller_refusals (server TEXT PRIMARY KEY, refused_at BIGINT NOT NULL)",

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.chat.alerts import daily_summary
-from bot.chat.model import local_time
+from bot.chat.model import moments
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -34,7 +34,7 @@ def spec(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
     def save(tx: Transaction) -> None:
         seller_rows.ensure_seller(tx, person.id, "en", chat.clock())
         seller_rows.change(tx, person.id, zone=zone)
-        due_at = local_time.next_epoch_at(minute, chat.clock(), zone)
+        due_at = moments.next_epoch_at(minute, chat.clock(), zone)
         seller_rows.change(tx, person.id, summary=minute, summary_at=due_at)
 
     chat.db.run(save)

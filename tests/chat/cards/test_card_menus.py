@@ -21,7 +21,7 @@ from bot.chat.model.drafts import Seller
 from bot.chat.model.replies import DANGER
 from bot.chat.model.request_spec import CODES, TEXT, CodeCounts, Goods
 from bot.chat.store.payment_marks import ListedPayment
-from bot.chat.store.revenue import RevenueTotals
+from bot.chat.store.payment_rows import RevenueTotals
 from bot.core.text.translations import languages
 from bot.interface.parts import PayerWords
 from tests.support.chat_harness import BOT_NAME

@@ -21,7 +21,7 @@ from bot.chat.cards.card_text import (
 )
 from bot.chat.cards.request_card import Card
 from bot.chat.model.replies import SUCCESS, Button, Reply, escaped, shortened, units
-from bot.chat.store.revenue import RevenueTotals
+from bot.chat.store.payment_rows import RevenueTotals
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, check_rows, labels, parsed
 

@@ -10,7 +10,7 @@ import pytest
 from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import SendMark
 from bot.chat.store import claim_rows, payment_marks
-from bot.chat.store.revenue import revenue_totals
+from bot.chat.store.payment_rows import revenue_totals
 from bot.core.database.database import Row, Transaction
 from bot.core.text.translations import t
 from tests.support.chat_harness import STICKERS, service_answer

@@ -12,7 +12,7 @@ from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person as Who
 from bot.chat.conversation.form_effects import apply_result
 from bot.chat.forms.flow import FormResult, Setting
-from bot.chat.model import local_time
+from bot.chat.model import moments
 from bot.chat.model.drafts import NewDraft, Seller
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.store import seller_rows
@@ -64,9 +64,9 @@ async def test_the_next_summary_follows_its_hour_and_the_zone(
         return found
 
     act(chat, sam, setting("zone", "Europe/Berlin"), setting("summary", 1200))
-    assert due() == local_time.next_epoch_at(1200, chat.clock(), "Europe/Berlin")
+    assert due() == moments.next_epoch_at(1200, chat.clock(), "Europe/Berlin")
     act(chat, sam, setting("zone", "Asia/Tokyo"))
-    assert due() == local_time.next_epoch_at(1200, chat.clock(), "Asia/Tokyo")
+    assert due() == moments.next_epoch_at(1200, chat.clock(), "Asia/Tokyo")
     assert saved(chat, sam).summary == 1200
     act(chat, sam, setting("summary", None))
     assert (saved(chat, sam).summary, due()) == (None, None)

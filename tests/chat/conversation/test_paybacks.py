@@ -10,7 +10,7 @@ import pytest
 
 from bot.chat.jobs.client import Client
 from bot.chat.store import link_rows
-from bot.chat.store.revenue import RevenueTotals, revenue_totals
+from bot.chat.store.payment_rows import RevenueTotals, revenue_totals
 from bot.core.text.translations import t
 from tests.support.chat_harness import STICKERS, service_answer
 from tests.support.claim_steps import ClaimSteps, open_claim_steps

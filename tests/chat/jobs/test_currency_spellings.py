@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.jobs.dialects import (
+from bot.chat.jobs.create_attempt import (
     DIALECTS,
     dialects_to_try,
     is_about_spelling,

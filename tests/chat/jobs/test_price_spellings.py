@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.jobs import dialects
+from bot.chat.jobs import create_attempt
 from bot.chat.jobs.create_job import COPIES_DELAY
 from bot.chat.jobs.request_bodies import SETTLING
 from bot.chat.store import payment_rows
@@ -36,7 +36,7 @@ def link(chat: ChatHarness, sam: Person) -> PaymentLink:
 
 
 def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
-    return chat.db.run(lambda tx: dialects.known_dialect(tx, cloud.server.url))
+    return chat.db.run(lambda tx: create_attempt.known_dialect(tx, cloud.server.url))
 
 
 def is_sold_as_asked(cloud: HandCashJobs, link: PaymentLink) -> bool:
@@ -92,8 +92,8 @@ async def test_a_server_that_changes_its_dialect_is_followed(
 
 
 async def test_each_server_has_its_own_dialect(cloud: HandCashJobs, chat: ChatHarness) -> None:
-    other, used = "https://other.example", dialects.DIALECTS[1]
-    chat.db.run(lambda tx: dialects.remember_dialect(tx, other, used, COFFEE, "BSV"))
+    other, used = "https://other.example", create_attempt.DIALECTS[1]
+    chat.db.run(lambda tx: create_attempt.remember_dialect(tx, other, used, COFFEE, "BSV"))
     assert known(chat, cloud) is None
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.chat.model.local_time import is_within_hours, next_epoch_at, read_clock, read_hours
+from bot.chat.model.moments import is_within_hours, next_epoch_at, read_clock, read_hours
 from bot.chat.model.replies import Problem
 from bot.core.text.translations import languages, t
 from tests.support.time_zones import BERLIN, CODE, KATHMANDU, LORD_HOWE, NEW_YORK, at

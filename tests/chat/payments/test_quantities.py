@@ -11,8 +11,7 @@ from bot.chat.model.payloads import Alert
 from bot.chat.model.remote_request import read_payment
 from bot.chat.payments.reconciler import count_sold
 from bot.chat.store.link_rows import PaymentLink
-from bot.chat.store.payment_rows import Payment
-from bot.chat.store.revenue import revenue_totals
+from bot.chat.store.payment_rows import Payment, revenue_totals
 from bot.core.database.database import Transaction
 from tests.support.chat_harness import (
     DROP,

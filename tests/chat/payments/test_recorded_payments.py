@@ -16,8 +16,9 @@ from bot.chat.store.payment_rows import (
     FREE_PLACEHOLDERS,
     UNCERTAIN,
     Payment,
+    RevenueTotals,
+    revenue_totals,
 )
-from bot.chat.store.revenue import RevenueTotals, revenue_totals
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.chat_harness import (
     COFFEE,

@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.payments.webhook import PATH
-from bot.chat.store import revenue
+from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json, signing
 from bot.core.net import request_body
@@ -298,7 +298,7 @@ async def test_a_payment_with_any_amount_has_an_alert(
     """An amount in an unknown format must not lose the payment or spoil the sum."""
     assert await service.send_signed(PAID | fields) == 200
     (row,) = chat.rows("received_payments")
-    (sum_,) = chat.db.run(lambda tx: revenue.revenue_totals(tx, row["listing_id"])).earned
+    (sum_,) = chat.db.run(lambda tx: payment_rows.revenue_totals(tx, row["listing_id"])).earned
     assert (row["amount"], row["currency"]) == counts == sum_
     (text,) = chat.texts
     assert (word or "received for") in text

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.store import revenue
+from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import PaymentLink
-from bot.chat.store.payment_rows import Payment
-from bot.chat.store.revenue import RevenueTotals
+from bot.chat.store.payment_rows import Payment, RevenueTotals
 from bot.core.database import tables
 from bot.core.database.database import Database, Transaction
 from bot.core.money.amounts import MAX_MINOR, format_money
@@ -33,14 +32,14 @@ def big_link(chat: ChatHarness) -> PaymentLink:
 
 
 def test_revenue_of_a_link_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
-    taken = chat.db.run(lambda tx: revenue.revenue_totals(tx, big_link.id))
+    taken = chat.db.run(lambda tx: payment_rows.revenue_totals(tx, big_link.id))
     assert taken == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
 def test_revenue_of_a_day_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
     now, seller = chat.clock(), big_link.seller_id
-    (day,) = chat.db.run(lambda tx: revenue.revenue_between(tx, seller, now, now + 1))
+    (day,) = chat.db.run(lambda tx: payment_rows.revenue_between(tx, seller, now, now + 1))
     assert day.totals == RevenueTotals(
         ((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS)
     )

@@ -12,8 +12,7 @@ from bot.chat.forms import typed_text
 from bot.chat.forms.line_text import read_line
 from bot.chat.forms.seller_texts import read_contact
 from bot.chat.forms.shares_and_amounts import read_amounts, read_portions
-from bot.chat.model.local_time import read_clock, read_hours
-from bot.chat.model.moments import read_moment
+from bot.chat.model.moments import read_clock, read_hours, read_moment
 from bot.chat.model.payment import fold_number, fold_reference
 from bot.chat.model.zones import read_zone
 from bot.core import erasure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.chat.store.revenue import EARNED, OVERSOLD, PAID_BACK, UNDERPAID
+from bot.chat.store.payment_rows import EARNED, OVERSOLD, PAID_BACK, UNDERPAID
 from bot.core.database.database import Row
 from tests.simulation.faults.chat_shop import ChatShop
 from tests.simulation.faults.faulty_product import SimulatedProduct
