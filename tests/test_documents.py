@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -238,6 +240,22 @@ def test_a_page_that_is_followed_counts_the_files_and_lines_that_it_touches() ->
     }
     subjects = {page.title.rpartition(" ")[2] for page in pages}
     assert {"command", "button", "job", "rail", "field", "queue"} <= subjects
+
+
+def test_every_block_of_a_page_fits_at_its_place(tmp_path: Path) -> None:
+    pages = how_to.read_pages()
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for step in (step for page in pages for step in page.steps):
+        (tmp_path / step.file).parent.mkdir(parents=True, exist_ok=True)
+        if step.place != "new":
+            shutil.copy(ROOT / step.file, tmp_path / step.file)
+    how_to.follow(pages, tmp_path)
+    for command in ("check --select F", "format --check"):
+        checked = subprocess.run(
+            [sys.executable, "-m", "ruff", *command.split(), "--no-cache", "."],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert checked.returncode == 0, checked.stdout
 
 
 def test_the_glossary_has_each_term_once_in_order() -> None:

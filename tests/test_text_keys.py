@@ -185,7 +185,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
 }
 """What the code composes keys of, by the shape of the key."""
 
-SEND_TEXT = "context.send_text"
+SEND_TEXT = "outcome.send_text"
 """The call that gives every text the request's name."""
 
 CALLS = {
@@ -199,7 +199,7 @@ CALLS = {
     "press.seller.text": 0,
     "replies.Problem": 0,
     "Problem": 0,
-    SEND_TEXT: 2,
+    SEND_TEXT: 0,
 }
 """Where the key stands among the arguments of each call that asks for a text."""
 

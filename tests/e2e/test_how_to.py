@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,9 +23,17 @@ from bot.sandbox.world.world import World
 from tests.support import how_to
 from tests.support.lightning_wallet import WalletStandIn, serve_wallet
 from tests.support.paths import ROOT
-from tests.support.product_process import Process, ProductSetup, patient_client, running_product
+from tests.support.product_process import (
+    Process,
+    ProductSetup,
+    foreign_service,
+    patient_client,
+    run_command,
+    running_product,
+)
 from tests.support.rail_shop import open_rail_shop
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
+from tests.support.service_harness import NEW
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -126,6 +136,25 @@ async def test_a_new_queue_is_worked_swept_and_counted(world: World, run: Proces
     async with patient_client(run.url) as http:
         metrics = (await http.get("/metrics")).text
     assert 'queue="reminders"' in metrics
+
+
+async def test_a_new_column_is_exported_and_erased(followed: Path, tmp_path: Path) -> None:
+    code = {"PYTHONPATH": str(followed)}
+    async with foreign_service(tmp_path, **code) as (run, keys):
+        own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+        async with patient_client(run.url, own) as seller:
+            body = {**NEW, "requestedUserData": ["email"]}
+            made = (await seller.post("/v3/paymentRequests", json=body)).json()
+            paid = await pay(made["paymentRequestUrl"], email="anna@mail.example")
+            assert paid.status_code == 303
+    with closing(sqlite3.connect(run.database)) as file, file:
+        file.execute("UPDATE payments SET delivery_address = '12 Elm Street'")
+    folder = run.database.parent
+    status, exported, _ = await run_command(folder, "export", **code)
+    assert (status, "12 Elm Street" in "\n".join(exported)) == (0, True)
+    status, _, _ = await run_command(folder, "erase", "anna@mail.example", "--yes", **code)
+    assert (status, run.rows("SELECT delivery_address FROM payments")) == (0, [(None,)])
+    assert b"12 Elm Street" not in b"".join(one.read_bytes() for one in folder.iterdir())
 
 
 class TallyWallet(WalletStandIn):
