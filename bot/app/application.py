@@ -20,9 +20,9 @@ from bot.app import (
     telegram_side,
     web_server,
 )
-from bot.chat.jobs.client import Client
 from bot.chat.model import queues
 from bot.chat.payments import webhook
+from bot.chat.payments.client import Client
 from bot.core import clock, errors
 from bot.core.database import database, opening
 from bot.core.net import http_client, request_body

@@ -18,8 +18,6 @@ from bot.app import resources, running_parts
 from bot.chat.alerts import alert_text, schedule
 from bot.chat.cards import image_route
 from bot.chat.conversation import conversation
-from bot.chat.jobs import job_context, job_handler, request_bodies
-from bot.chat.jobs.client import Client
 from bot.chat.model import drafts, zones
 from bot.chat.model.queues import (
     CLAIMED_AHEAD,
@@ -31,7 +29,15 @@ from bot.chat.model.queues import (
     Queues,
     make_queues,
 )
-from bot.chat.payments import reconciler, recording, webhook
+from bot.chat.payments import (
+    job_context,
+    job_handler,
+    reconciler,
+    recording,
+    request_bodies,
+    webhook,
+)
+from bot.chat.payments.client import Client
 from bot.chat.store import message_rows, seller_rows
 from bot.chat.telegram import downloads, inline_queries, receipt_calls, sender, transport
 from bot.chat.telegram.intake import KINDS, RETRIES, WEBHOOK_PATH, Intake, Poller, webhook_router

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from tests.support.chat_harness import ChatHarness
 from tests.support.reconciler_service import RecordedSleep
 from tests.support.request_jobs import HandCashJobs, handcash_jobs

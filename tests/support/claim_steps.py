@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.store.link_rows import PaymentLink
 from bot.core.database.database import Row
 from tests.support.chat_harness import REQUEST_ID

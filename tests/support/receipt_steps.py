@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.chat.cards.receipts import notify_owner
-from bot.chat.jobs.client import Client
 from bot.chat.model.payloads import BuyerNotice
+from bot.chat.payments.client import Client
 from bot.chat.store.receipt_rows import ReceiptKey
 from bot.chat.telegram.receipt_calls import ReceiptCalls
 from bot.chat.telegram.sender import Sender

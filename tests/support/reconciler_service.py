@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.jobs.client import Client
 from bot.chat.model.payloads import Alert, AlertPayment
 from bot.chat.model.request_spec import RequestSpec
+from bot.chat.payments.client import Client
 from bot.chat.store import link_rows
 from bot.chat.store.link_rows import LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment

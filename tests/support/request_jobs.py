@@ -7,10 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.job_context import Context
-from bot.chat.jobs.job_handler import JobHandler
-from bot.chat.jobs.request_bodies import Addresses, PaymentServer, request_body
 from bot.chat.model.jobs import (
     CheckRequest,
     CreateRequest,
@@ -26,6 +22,10 @@ from bot.chat.model.jobs import (
     SendCard,
 )
 from bot.chat.model.request_spec import RequestSpec
+from bot.chat.payments.client import Client
+from bot.chat.payments.job_context import Context
+from bot.chat.payments.job_handler import JobHandler
+from bot.chat.payments.request_bodies import Addresses, PaymentServer, request_body
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.database.database import Transaction

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.forms.flow import Change
-from bot.chat.jobs import request_changes
 from bot.chat.model.jobs import ReplyTo
 from bot.chat.model.request_spec import Goods, RequestSpec
+from bot.chat.payments import request_changes
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.text.translations import t

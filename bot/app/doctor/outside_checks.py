@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from bot import config
 from bot.app.doctor import findings
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.telegram import intake
 from bot.core import errors, exact_json
 from bot.core.net import http_client, mail

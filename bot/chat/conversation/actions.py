@@ -27,8 +27,8 @@ from bot.chat.forms import (
     seller_forms,
     seller_texts,
 )
-from bot.chat.jobs import audit_trail, request_changes
 from bot.chat.model import jobs, replies, request_spec
+from bot.chat.payments import audit_trail, request_changes
 from bot.chat.store import link_rows
 from bot.core.text import translations
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from bot.chat.cards import menus
 from bot.chat.conversation import event_context, getting_paid
 from bot.chat.forms import flow, form, request_fields, seller_forms
-from bot.chat.jobs import audit_trail, request_changes
 from bot.chat.model import drafts, jobs, moments, payloads, payment, queues, replies, request_spec
+from bot.chat.payments import audit_trail, request_changes
 from bot.chat.store import link_rows, message_rows, payment_marks, post_rows, seller_rows
 from bot.core.outbox import outbox, queue_policy
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from bot.chat.conversation import event_context, events
 from bot.chat.forms import flow, seller_forms, seller_texts, typed_text
-from bot.chat.jobs import audit_trail
 from bot.chat.model import drafts, jobs, payloads, payout, queues, replies
+from bot.chat.payments import audit_trail
 from bot.chat.store import link_rows, seller_rows
 from bot.core import stored_json
 from bot.core.database import database, vault

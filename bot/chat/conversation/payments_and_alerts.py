@@ -12,9 +12,9 @@ from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
 from bot.chat.conversation import event_context, form_effects, sharing
 from bot.chat.forms import inputs
-from bot.chat.jobs import audit_trail
 from bot.chat.model import jobs, moments, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
+from bot.chat.payments import audit_trail
 from bot.chat.store import claim_rows, link_rows, payment_marks, post_rows
 from bot.core.outbox import queries
 

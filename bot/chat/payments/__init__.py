@@ -1,1 +1,1 @@
-"""Incoming payments and claims: the webhook, recording, reconciling."""
+"""The payment service: its calls as queued jobs, its webhooks; payments recorded and reconciled."""

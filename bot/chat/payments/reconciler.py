@@ -16,9 +16,8 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from bot.chat.jobs import client
 from bot.chat.model import remote_request
-from bot.chat.payments import recording
+from bot.chat.payments import client, recording
 from bot.chat.store import link_rows, payment_rows
 from bot.core import errors
 from bot.core.database import database

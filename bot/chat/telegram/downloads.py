@@ -20,8 +20,8 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, Tele
 
 from bot.chat.conversation import conversation
 from bot.chat.forms import goods_form
-from bot.chat.jobs import client
 from bot.chat.model import payloads, payout, queues, replies, request_spec
+from bot.chat.payments import client
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram import transport
 from bot.core import bounded_process, errors

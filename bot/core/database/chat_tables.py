@@ -352,7 +352,7 @@ CHAT = (
     """,
     "CREATE INDEX images_loose ON images (created_at) WHERE kept = 0",
     # The dialect of each payment service, by PAYMENTS_URL, unless it is the default (the first in
-    # chat/jobs/create_attempt.py).
+    # chat/payments/create_attempt.py).
     "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
     # Payment services that refused the `seller` of a request: it is omitted for a while.
     "CREATE TABLE seller_refusals (server TEXT PRIMARY KEY, refused_at BIGINT NOT NULL)",

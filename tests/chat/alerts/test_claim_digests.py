@@ -11,7 +11,7 @@ import pytest
 from bot.chat.alerts.claim_messages import DIGEST_PAUSE, DOUBTFUL_PAUSE, OWN_MESSAGES, OWN_OF_SELLER
 from bot.chat.alerts.schedule import Schedule
 from bot.chat.cards.claim_cards import EDIT_DELAY, LISTED
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.store import seller_rows
 from bot.chat.store.claim_rows import MANY_UNPROVEN
 from bot.core.text.translations import t

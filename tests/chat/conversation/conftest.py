@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from tests.support.chat_harness import STICKERS, service_answer
 from tests.support.claim_steps import ClaimSteps, open_claim_steps
 from tests.support.scripted_server import ScriptedServer

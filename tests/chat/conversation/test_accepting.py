@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import SendMark
+from bot.chat.payments.client import Client
 from bot.chat.store import claim_rows, payment_marks
 from bot.chat.store.payment_rows import revenue_totals
 from bot.core.database.database import Row, Transaction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.store import claim_rows
 from bot.core.text.translations import t
 from tests.support.chat_harness import STICKERS, service_answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.store import link_rows
 from bot.chat.store.payment_rows import RevenueTotals, revenue_totals
 from bot.core.text.translations import t

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.conversation.form_effects import NOTE_TIME
-from bot.chat.jobs.payment_jobs import MARK_TRIED_FOR
 from bot.chat.model.payloads import BuyerNotice, TextMessage
+from bot.chat.payments.payment_jobs import MARK_TRIED_FOR
 from bot.chat.store import payment_marks
 from bot.core.database.database import Transaction
 from bot.core.text.translations import t

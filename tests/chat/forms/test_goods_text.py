@@ -12,10 +12,10 @@ from bot.chat.forms.goods_form import (
     read_codes,
     read_message,
 )
-from bot.chat.jobs.client import written
-from bot.chat.jobs.request_bodies import delivery_body
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import CODES, FILE, TEXT, Goods
+from bot.chat.payments.client import written
+from bot.chat.payments.request_bodies import delivery_body
 from bot.core.text.translations import t
 from bot.interface.code_lists import MOST_CODES
 

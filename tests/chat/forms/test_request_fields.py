@@ -15,10 +15,10 @@ from bot.chat.cards.request_card import Card
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, reopen, take_picture
 from bot.chat.forms.request_fields import BY_NAME, EDITS, FIELDS, MENU, OPTIONS, PATH
-from bot.chat.jobs.request_bodies import Addresses, edit_body, request_body
-from bot.chat.jobs.request_changes import apply_edit
 from bot.chat.model.drafts import Seller
 from bot.chat.model.request_spec import KINDS, RequestSpec
+from bot.chat.payments.request_bodies import Addresses, edit_body, request_body
+from bot.chat.payments.request_changes import apply_edit
 from bot.chat.store.link_rows import LIVE, PaymentLink
 from tests.support.form_harness import (
     BERLIN,
@@ -217,9 +217,9 @@ SPELLED = {
     "store/link_rows.py": {"poster_text"},
     # Words of the interface, and payers' email addresses.
     "alerts/alert_text.py": {"email"},
-    "jobs/request_bodies.py": {"description"},
-    "jobs/client.py": {"email"},
-    "jobs/payment_jobs.py": {"email"},
+    "payments/request_bodies.py": {"description"},
+    "payments/client.py": {"email"},
+    "payments/payment_jobs.py": {"email"},
     "forms/form.py": {"receivers"},
     "model/remote_request.py": {"receivers", "goal", "max_quantity"},
     "store/receipt_rows.py": {"thanks"},

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.jobs import client, responses
 from bot.chat.model import lenient, payment, remote_request
-from bot.chat.payments import webhook
+from bot.chat.payments import client, responses, webhook
 from bot.interface import answers, events
 
 OF_INTERFACE: dict[type[lenient.Sent], list[type[answers.Answer]]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.store.link_rows import PaymentLink
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer

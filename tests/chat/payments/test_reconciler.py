@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs.client import PAGE
+from bot.chat.payments.client import PAGE
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
 from tests.support.chat_harness import COFFEE, DROP, ChatHarness
 from tests.support.reconciler_service import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs.client import Client
 from bot.chat.payments import reconciler
+from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
 from bot.chat.store import link_rows
 from bot.chat.store.link_rows import PaymentLink

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import Reconciler
 from bot.core import errors
 from tests.support.bare_requests import item, units

@@ -8,9 +8,9 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.request_bodies import Addresses, request_body
+from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import Reconciler
+from bot.chat.payments.request_bodies import Addresses, request_body
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.store import link_rows
 from bot.chat.store.link_rows import LIVE

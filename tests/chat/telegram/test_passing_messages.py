@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.jobs.client import Client
 from bot.chat.model.queues import make_queues
+from bot.chat.payments.client import Client
 from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.sandbox.world.errors import Limits

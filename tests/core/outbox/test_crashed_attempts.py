@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.alerts import delivery
-from bot.chat.jobs.client import Client
 from bot.chat.model.payloads import CallbackAnswer
+from bot.chat.payments.client import Client
 from bot.core.database.database import Database, Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bot.chat.forms import flow, request_fields
-from bot.chat.jobs import create_attempt, request_changes
-from bot.chat.jobs.client import Client, written
 from bot.chat.model import drafts, request_spec
+from bot.chat.payments import create_attempt, request_changes
+from bot.chat.payments.client import Client, written
 from bot.chat.store import link_rows
 from bot.core.money import amounts
 from bot.interface import bodies, vocabulary

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bot.chat.jobs.client import Client
+from bot.chat.payments.client import Client
 from bot.core import errors
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.jobs import create_attempt
-from bot.chat.jobs.create_job import COPIES_DELAY
-from bot.chat.jobs.request_bodies import SETTLING
+from bot.chat.payments import create_attempt
+from bot.chat.payments.create_job import COPIES_DELAY
+from bot.chat.payments.request_bodies import SETTLING
 from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import FAILED, LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.forms.seller_texts import offer_key
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.seller_jobs import (
+from bot.chat.model.drafts import Profile
+from bot.chat.model.jobs import SendProfile
+from bot.chat.payments.client import Client
+from bot.chat.payments.seller_jobs import (
     ATTEMPTS_IN_TURN,
     PROFILE_PATIENCE,
     PROFILE_SPACING,
     REFUSAL_KEPT,
     SENT_AT_ONCE,
 )
-from bot.chat.model.drafts import Profile
-from bot.chat.model.jobs import SendProfile
 from bot.chat.store import link_rows, seller_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from bot.chat.forms.form import reopen
-from bot.chat.jobs import create_attempt, job_context, request_bodies, seller_jobs
-from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, remote_request, replies
+from bot.chat.payments import create_attempt, job_context, request_bodies, seller_jobs
+from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows, payment_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database

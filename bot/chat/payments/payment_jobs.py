@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 
 from bot.chat.cards import claim_cards, receipts
-from bot.chat.jobs import client, job_context
-from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, payloads, payment, replies
+from bot.chat.payments import client, job_context
+from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import claim_rows, payment_marks, receipt_rows
 from bot.core import errors
 from bot.core.database import database

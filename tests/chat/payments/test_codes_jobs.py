@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.cards.receipts import CODE
-from bot.chat.jobs.change_jobs import CODES_AT_ONCE, CODES_TRIED_FOR
-from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import AddCodes, ReplyTo
 from bot.chat.model.payloads import BuyerNotice, TextMessage
 from bot.chat.model.request_spec import CODES, FILE, TEXT, CodeCounts, Goods
+from bot.chat.payments.change_jobs import CODES_AT_ONCE, CODES_TRIED_FOR
+from bot.chat.payments.client import Client
 from bot.chat.store import receipt_rows
 from bot.chat.store.link_rows import DELETED, STOPPED, PaymentLink
 from bot.chat.store.receipt_rows import DeliveredGoods, Receipt, ReceiptKey, ReceiptOwner

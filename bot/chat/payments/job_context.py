@@ -11,8 +11,8 @@ import structlog
 
 from bot.chat.cards import card_text, receipts, request_card
 from bot.chat.forms import flow
-from bot.chat.jobs import create_attempt, request_bodies
 from bot.chat.model import jobs, payloads, payout, queues, remote_request, replies
+from bot.chat.payments import create_attempt, request_bodies
 from bot.chat.store import link_rows, post_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database, vault

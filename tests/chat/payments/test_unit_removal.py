@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.edit_job import REMOVAL_PATIENCE
-from bot.chat.jobs.request_bodies import SETTLING
+from bot.chat.payments.client import Client
+from bot.chat.payments.edit_job import REMOVAL_PATIENCE
 from bot.chat.payments.reconciler import GAP_CONFIRMED, Reconciler
+from bot.chat.payments.request_bodies import SETTLING
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
@@ -143,7 +143,7 @@ async def test_a_removal_with_a_lost_answer_is_made_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server may be at work for long: nothing is reported before the settling time."""
-    monkeypatch.setattr("bot.chat.jobs.job_context.TIME_LIMIT", 1.0)
+    monkeypatch.setattr("bot.chat.payments.job_context.TIME_LIMIT", 1.0)
     cloud.server.fail("PUT", failure)
     await edited(cloud, link, "units", 2)
     await cloud.advance(20)

@@ -6,8 +6,8 @@ import pytest
 
 from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.request_card import card_of
-from bot.chat.jobs import client
-from bot.chat.jobs.client import Client
+from bot.chat.payments import client
+from bot.chat.payments.client import Client
 from bot.chat.store.link_rows import DELETED, LIVE, STOPPED, PaymentLink
 from bot.core.text.translations import t
 from tests.support.chat_harness import ChatHarness

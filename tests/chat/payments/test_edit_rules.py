@@ -9,8 +9,10 @@ import pytest
 
 from bot.chat.forms.flow import Change
 from bot.chat.forms.request_fields import EDITS
-from bot.chat.jobs.request_bodies import Addresses, edit_body
-from bot.chat.jobs.request_changes import (
+from bot.chat.model.jobs import UnitCounts
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.payments.request_bodies import Addresses, edit_body
+from bot.chat.payments.request_changes import (
     apply_edit,
     assume_edit,
     copy_spec,
@@ -18,8 +20,6 @@ from bot.chat.jobs.request_changes import (
     is_edit_made,
     removal_problem,
 )
-from bot.chat.model.jobs import UnitCounts
-from bot.chat.model.request_spec import RequestSpec
 from bot.chat.store.link_rows import LIVE, PaymentLink
 from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.service_harness import NOON

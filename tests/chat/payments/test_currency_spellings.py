@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.jobs.create_attempt import (
+from bot.chat.model.remote_request import ServerPrice
+from bot.chat.payments.create_attempt import (
     DIALECTS,
     dialects_to_try,
     is_about_spelling,
     is_price_right,
 )
-from bot.chat.model.remote_request import ServerPrice
 from bot.core.errors import FieldProblem
 from bot.interface.parts import AmountChoice
 from tests.support.chat_harness import COFFEE, service_answer

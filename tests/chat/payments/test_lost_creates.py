@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs import client, job_context
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.create_job import COPIES_DELAY
-from bot.chat.jobs.request_bodies import SETTLING
 from bot.chat.model.queues import MOST_IN_GROUP
+from bot.chat.payments import client, job_context
+from bot.chat.payments.client import Client
+from bot.chat.payments.create_job import COPIES_DELAY
+from bot.chat.payments.request_bodies import SETTLING
 from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import DELETED, LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.create_job import COPIES_DELAY, PATIENCE
-from bot.chat.jobs.job_context import RETRIES
 from bot.chat.model.payloads import CardMessage
 from bot.chat.model.remote_request import ServerPrice
 from bot.chat.model.replies import TEXT_LIMIT, shown_units
 from bot.chat.model.request_spec import RequestSpec
+from bot.chat.payments.client import Client
+from bot.chat.payments.create_job import COPIES_DELAY, PATIENCE
+from bot.chat.payments.job_context import RETRIES
 from bot.chat.store import post_rows, seller_rows
 from bot.chat.store.link_rows import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json

@@ -21,8 +21,8 @@ from typing import Any
 
 import structlog
 
-from bot.chat.jobs import client
 from bot.chat.model import jobs, payout, remote_request, request_spec
+from bot.chat.payments import client
 from bot.chat.store import link_rows
 from bot.core import errors
 from bot.core.database import database

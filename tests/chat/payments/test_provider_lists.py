@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs.client import PAGE, Client
 from bot.chat.model.remote_request import RemoteRequest, ServerPayment
+from bot.chat.payments.client import PAGE, Client
 from bot.core import errors
 from bot.service.app import create_app
 from tests.support.asgi_server import serve_asgi

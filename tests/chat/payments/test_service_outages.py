@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.create_job import COPIES_DELAY, PATIENCE
 from bot.chat.model.jobs import CreateProgress, CreateRequest, ReplyTo
 from bot.chat.model.queues import BACKGROUND
+from bot.chat.payments.client import Client
+from bot.chat.payments.create_job import COPIES_DELAY, PATIENCE
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import CREATING, FAILED, LIVE, PaymentLink
 from bot.core.outbox.queue_policy import NOTICE

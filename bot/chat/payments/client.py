@@ -20,8 +20,8 @@ from urllib.parse import quote, urlencode
 
 import structlog
 
-from bot.chat.jobs import responses
 from bot.chat.model import lenient, payout, remote_request
+from bot.chat.payments import responses
 from bot.chat.store.receipt_rows import Receipt, ReceiptKey, read_receipt
 from bot.core import errors, exact_json
 from bot.core.net import http_client

@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.forms.shares_and_amounts import divide_price, read_portions
-from bot.chat.jobs.request_bodies import Addresses, request_body
 from bot.chat.model.replies import TEXT_LIMIT
 from bot.chat.model.request_spec import RequestSpec, Share
+from bot.chat.payments.request_bodies import Addresses, request_body
 from bot.chat.store.link_rows import CREATING, PaymentLink
 from bot.core import exact_json
 from bot.core.net.request_body import MAX_BODY

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.chat.jobs import request_changes
 from bot.chat.model import drafts, jobs, payout, request_spec
+from bot.chat.payments import request_changes
 from bot.chat.store import claim_rows, link_rows
 from bot.core.database import database
 from bot.core.money import amounts

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from bot.chat.forms import flow, seller_forms, seller_texts
-from bot.chat.jobs import audit_trail, create_attempt, job_context, request_bodies
-from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import drafts, jobs, payout
 from bot.chat.model.replies import Reply, escaped
+from bot.chat.payments import audit_trail, create_attempt, job_context, request_bodies
+from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows, message_rows, post_rows, seller_rows
 from bot.core import errors, stored_json
 from bot.core.database import database

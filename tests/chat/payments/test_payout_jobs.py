@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.forms.seller_texts import fingerprint
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.seller_jobs import PAYOUT_PATIENCE
 from bot.chat.model.drafts import Draft, PayoutDraft
 from bot.chat.model.jobs import CheckRequest, ConnectAccount, RefreshPayable
 from bot.chat.model.payout import PayoutAccount
+from bot.chat.payments.client import Client
+from bot.chat.payments.seller_jobs import PAYOUT_PATIENCE
 from bot.chat.store import seller_rows
 from bot.core import exact_json
 from bot.core.database.database import Database

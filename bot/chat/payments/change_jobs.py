@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.chat.cards import request_card
-from bot.chat.jobs import edit_job, job_context, request_changes
-from bot.chat.jobs.client import Client
-from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, remote_request, request_spec
+from bot.chat.payments import edit_job, job_context, request_changes
+from bot.chat.payments.client import Client
+from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows
 from bot.core import errors
 from bot.core.outbox import outbox

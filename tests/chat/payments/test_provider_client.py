@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bot.chat.jobs.client import Client
 from bot.chat.model.remote_request import RemoteRequest, ServerPrice
+from bot.chat.payments.client import Client
 from bot.core import errors, exact_json, stored_json
 from bot.core.errors import BotError, FieldProblem
 from bot.interface.bodies import MarksBody

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import EditRequest
+from bot.chat.payments.client import Client
 from bot.chat.store import link_rows, seller_rows
 from bot.chat.store.link_rows import DELETED, LIVE, STOPPED, PaymentLink
 from bot.core import exact_json

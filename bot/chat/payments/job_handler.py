@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bot.chat.jobs import (
+from bot.chat.model import jobs
+from bot.chat.payments import (
     change_jobs,
     create_job,
     edit_job,
@@ -15,8 +16,7 @@ from bot.chat.jobs import (
     payment_jobs,
     seller_jobs,
 )
-from bot.chat.jobs.job_context import Context, Outcome
-from bot.chat.model import jobs
+from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows
 from bot.core import errors
 from bot.core.database import database

@@ -13,9 +13,9 @@ from typing import TypeAlias
 from bot.chat.alerts import delivery
 from bot.chat.cards import menus, request_card
 from bot.chat.forms import form, request_fields
-from bot.chat.jobs import audit_trail, job_context, request_bodies, request_changes
-from bot.chat.jobs.job_context import Context, Outcome
 from bot.chat.model import jobs, queues, remote_request
+from bot.chat.payments import audit_trail, job_context, request_bodies, request_changes
+from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows, seller_rows
 from bot.core import errors
 from bot.core.outbox import outbox

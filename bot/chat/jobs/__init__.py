@@ -1,1 +1,0 @@
-"""Queued calls of the payment service (create, edit, pause, delete), and its client."""
