@@ -286,7 +286,7 @@ async def receipt(
     held = None
     if payment.rail != payout_account.SANDBOX:
         held = await checkout_rows.read(service.db, found.id, payment.checkout_id)
-    values |= paid_by(locale, held) if held else {"paid_by": None}
+    values |= paid_by(locale, held) if held else dict.fromkeys(("paid_by", "reference", "hash"))
     letter = None
     if service.policy.mails and "email" in payment.user_data:
         letter = await notification_rows.read_receipt(service.db, payment)
