@@ -92,7 +92,7 @@ def delete_question(card: request_card.Card, language: str) -> replies.Reply:
     label = translations.t(language, "button-delete-yes")
     yes = replies.Button(label, action=("delete-yes", card.link_id), style=replies.DANGER)
     no = replies.Button(
-        translations.t(language, "button-delete-no"), action=("refresh", card.link_id)
+        translations.t(language, "button-keep-it"), action=("refresh", card.link_id)
     )
     return replies.Reply("\n".join(lines), ((yes,), (no,)))
 

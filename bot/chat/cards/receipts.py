@@ -188,7 +188,7 @@ def _rows(receipt: receipt_rows.Receipt, language: str, kept_id: str | None) -> 
     if kept_id is not None:
         mine = replies.Button(translations.t(language, "button-bought"), action=("bought",))
         gone = replies.Button(
-            translations.t(language, "button-receipt-remove"), action=("receipt-remove", kept_id)
+            translations.t(language, "button-remove"), action=("receipt-remove", kept_id)
         )
         rows.append((mine, gone))
     return tuple(rows)

@@ -89,7 +89,7 @@ def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
         translations.t(language, "button-payout-replace"), action=("getpaid", account.way)
     )
     removed = replies.Button(
-        translations.t(language, "button-payout-remove"), action=("account", account.way, "remove")
+        translations.t(language, "button-remove"), action=("account", account.way, "remove")
     )
     back = replies.Button(translations.t(language, "button-back"), action=("getpaid",))
     return replies.Reply(_described(account, language), ((replaced, removed), (back,)))
@@ -108,9 +108,7 @@ def removal_question(account: payout.PayoutAccount, affected: int, language: str
     yes = replies.Button(
         translations.t(language, "button-payout-remove-yes"), action=words, style=replies.DANGER
     )
-    no = replies.Button(
-        translations.t(language, "button-payout-remove-no"), action=("account", account.way)
-    )
+    no = replies.Button(translations.t(language, "button-keep-it"), action=("account", account.way))
     return replies.Reply("\n".join(lines), ((yes,), (no,)))
 
 

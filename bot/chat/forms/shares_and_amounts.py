@@ -243,8 +243,8 @@ class Unequal(replies.Problem):
 
     def text(self, language: str) -> str:
         """Return the problem in words."""
-        amount = replies.escaped(amounts.format_money(self.total, self.currency, language))
-        price = replies.escaped(amounts.format_money(self.price, self.currency, language))
+        amount = replies.money(self.total, self.currency, language)
+        price = replies.money(self.price, self.currency, language)
         return translations.t(language, self.key, amount=amount, price=price)
 
 

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-REMOVE, SHOW, MINE = (
-    t("en", f"button-{word}") for word in ("receipt-remove", "receipt-show", "bought")
-)
+REMOVE, SHOW, MINE = (t("en", f"button-{word}") for word in ("remove", "receipt-show", "bought"))
 
 
 async def test_a_kept_receipt_shows_what_was_bought_and_what_it_brought(

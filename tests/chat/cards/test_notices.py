@@ -104,7 +104,7 @@ async def test_a_payer_without_telegram_gets_no_notice(steps: ReceiptSteps) -> N
 
 async def test_a_removed_receipt_gets_no_news(steps: ReceiptSteps, pat: Person) -> None:
     shown = await steps.follow(pat)
-    assert await steps.press(pat, shown, t("en", "button-receipt-remove")) == t(
+    assert await steps.press(pat, shown, t("en", "button-remove")) == t(
         "en", "toast-receipt-removed"
     )
     assert "Coffee" in shown.text, "what it brought stays where the buyer has it"

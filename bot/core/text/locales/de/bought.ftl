@@ -69,5 +69,4 @@ receipt-news-goods = 🎉 <b>Dein Kauf ist da.</b>
 button-copy-code = 📄 Code kopieren
 button-receipt = 🧾 Beleg öffnen
 button-bought = 🛍 Meine Käufe
-button-receipt-remove = 🗑 Entfernen
 button-receipt-show = 🧾 Beleg zeigen

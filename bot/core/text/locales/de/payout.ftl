@@ -19,9 +19,7 @@ button-payout-account =
        *[bank] { $way }:
     } { $label }
 button-payout-replace = ✏ Ersetzen
-button-payout-remove = 🗑 Entfernen
 button-payout-remove-yes = Ja, entfernen
-button-payout-remove-no = Nein, behalten
 button-payout-save = ✅ Speichern
 button-payout-change = ✏ Ändern
 

@@ -69,5 +69,4 @@ receipt-news-goods = 🎉 <b>What you bought is here.</b>
 button-copy-code = 📄 Copy code
 button-receipt = 🧾 Open receipt
 button-bought = 🛍 My purchases
-button-receipt-remove = 🗑 Remove
 button-receipt-show = 🧾 Show receipt

@@ -19,9 +19,7 @@ button-payout-account =
        *[bank] { $way }:
     } { $label }
 button-payout-replace = ✏ Replace
-button-payout-remove = 🗑 Remove
 button-payout-remove-yes = Yes, remove it
-button-payout-remove-no = No, keep it
 button-payout-save = ✅ Save
 button-payout-change = ✏ Change
 
