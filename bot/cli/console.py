@@ -9,7 +9,6 @@ import io
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,7 +23,7 @@ import structlog
 from bot import config
 from bot.app import resources
 from bot.core import clock, exact_json
-from bot.core.database import database, opening, urls, vault
+from bot.core.database import database, opening, private_files, urls, vault
 from bot.core.ops import log_setup
 from bot.core.text import sanitize
 
@@ -205,7 +204,7 @@ def settings() -> config.Settings:
         say = log.warning if one.is_mistake else log.info
         say("unknown setting", name=sanitize.line(one.name), reason=sanitize.line(one.advice))
     if exposed := config.find_exposed_file(loaded):
-        advice = f"chmod 600 {shlex.quote(str(exposed))}"
+        advice = private_files.closing_command([exposed])
         log.warning("other users can read the secrets in a file", file=str(exposed), advice=advice)
     return loaded
 

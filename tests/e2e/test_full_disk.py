@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.database.sqlite import COMMIT_BYTES, PROVEN_SECONDS
+from bot.core.database.database import PROVEN_SECONDS
+from bot.core.database.sqlite import COMMIT_BYTES
 from tests.support.machine_faults import (
     assert_books_match,
     drop_under_load,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core.database.database import PROVEN_SECONDS
 from bot.core.database.opening import open_database
-from bot.core.database.sqlite import PROVEN_SECONDS
 from bot.core.database.sqlite_writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import (

@@ -145,8 +145,8 @@ def _file_problems(it: File) -> Iterator[str]:
             " as a forgotten sqlite3, and restart the bot"
         )
     if exposed := private_files.find_exposed(private_files.database_files(path)):
-        files = " ".join(map(str, exposed))
-        yield f"other users of this machine can read or change it: chmod 600 {files}"
+        command = private_files.closing_command(exposed)
+        yield f"other users of this machine can read or change it: {command}"
 
 
 FILE = findings.Check("database", _file_problems, well=lambda it: it.url)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,7 +49,7 @@ def _names(_: findings.Installation) -> Iterator[findings.Finding]:
 
 def _environment_file(it: findings.Installation) -> Iterator[str]:
     if exposed := config.find_exposed_file(it.settings):
-        command = f"chmod 600 {shlex.quote(str(exposed))}"
+        command = private_files.closing_command([exposed])
         yield f"other users of this machine can read the secrets in it: {command}"
 
 
@@ -70,7 +69,8 @@ def _key_file(it: findings.Installation) -> Iterator[str]:
     """Check the file with the key that decrypts all secrets if there is no SECRET_KEY."""
     path = None if it.settings.secret_key else resources.key_path(it.settings)
     if path and private_files.find_exposed([path]):
-        yield f"other users of this machine can read or change {path}: chmod 600 {path}"
+        command = private_files.closing_command([path])
+        yield f"other users of this machine can read or change {path}: {command}"
 
 
 def _file_handles(_: findings.Installation) -> Iterator[str]:

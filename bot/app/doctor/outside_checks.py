@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
@@ -174,7 +173,6 @@ TELEGRAM = findings.Part(
 # PUBLIC_URL: people and webhooks reach this bot, and no other, safely.
 
 ADDRESS_SECONDS = 5.0
-RESOLVE_SECONDS = 5.0
 
 LEAST_DAYS = 10
 """Days for which a certificate should still be valid; certificates are renewed long before."""
@@ -190,6 +188,8 @@ class Reply:
     """None if there was no answer."""
     problem: str = ""
     """Why there was no answer, and what to check."""
+    is_named: bool = True
+    """False if the host has no address."""
     deployment: str | None = None
     """The name of the installation that answered; None if it isn't from a bot."""
     days: float | None = None
@@ -201,8 +201,6 @@ class PublicAddress:
     """What answers at PUBLIC_URL, and at the bot's own port."""
 
     installation: findings.Installation
-    is_named: bool
-    """True if the host has an address."""
     near: Reply
     """The answer at the bot's port."""
     far: Reply
@@ -213,16 +211,9 @@ class PublicAddress:
 
 async def _ask_public_address(it: findings.Installation) -> PublicAddress:
     url, inside = it.settings.url, it.settings.local_url
-    host = urlsplit(url).hostname or ""
-    is_named = True
-    try:
-        async with asyncio.timeout(RESOLVE_SECONDS):
-            await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError, TimeoutError):
-        is_named = False
     async with http_client.web_client() as http:
         near, far = await asyncio.gather(_ask_address(http, inside), _ask_address(http, url))
-        found = PublicAddress(it, is_named, near, far)
+        found = PublicAddress(it, near, far)
         is_hidden = it.settings.metrics_token is not None or url == inside
         if is_hidden or near.status is None or any(_server(found)):
             return found
@@ -240,7 +231,8 @@ async def _ask_address(http: http_client.HttpClient, root: str) -> Reply:
             deployment = answer.headers.get(readiness.DEPLOYMENT)
             return Reply(answer.status, deployment=deployment, days=days)
     except errors.Unreachable as error:
-        return Reply(problem=_describe(error))
+        is_named = not isinstance(error, errors.NoSuchHost)
+        return Reply(problem=_describe(error), is_named=is_named)
 
 
 def _describe(error: errors.Unreachable) -> str:
@@ -270,7 +262,7 @@ def _form(it: PublicAddress) -> Iterator[str]:
             f"{settings.url} isn't https, so others on the network can read what payers type: put"
             " a proxy with a certificate in front of the bot and use https://"
         )
-    elif not it.is_named:
+    elif not it.far.is_named:
         yield f"{host} isn't in the DNS: add a record that points to this machine"
 
 

@@ -16,7 +16,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 from weakref import WeakSet
@@ -81,6 +81,46 @@ class Health:
                 self._logged_at, self._announced = now, True
                 log.error(self._failed_event, reason=reason, failures=self._in_a_row)
             self._reason = reason
+
+
+PROVEN_SECONDS = 1.0
+"""How long the result of a check is reused, so that frequent checks cost nothing."""
+
+
+class StorageCheck:
+    """Checks that a payment can be stored, by storing something.
+
+    After a failure, a small write that succeeds proves nothing, because it may fit into the space
+    that the failed one left: a large write must succeed.
+    """
+
+    def __init__(
+        self,
+        small: Callable[[], Awaitable[None]],
+        large: Callable[[], Awaitable[None]],
+        health: Health,
+    ) -> None:
+        """Initialize with two functions that write. They raise StorageError."""
+        self._small, self._large, self._health = small, large, health
+        self._writing = asyncio.Lock()
+        self._failures = 0
+        self._asked_at = float("-inf")
+        self._reason: str | None = None
+
+    async def __call__(self) -> str | None:
+        """Return None, or the database's reason why nothing can be stored."""
+        async with self._writing:
+            failures = self._health.failures
+            is_doubted = failures != self._failures
+            is_old = time.monotonic() - self._asked_at >= PROVEN_SECONDS
+            if is_old or (is_doubted and self._reason is None):
+                try:
+                    await (self._large if is_doubted else self._small)()
+                    self._failures, self._reason = failures, None
+                except errors.StorageError as error:
+                    self._reason = str(error)
+                self._asked_at = time.monotonic()
+            return self._reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ of a private database are private.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +46,11 @@ def database_files(path: str | Path) -> list[Path]:
 def find_exposed(paths: Iterable[Path]) -> list[Path]:
     """Return the files that other users of this machine may read or write."""
     return [path for path in paths if _mode(path) & OTHERS]
+
+
+def closing_command(paths: Iterable[Path]) -> str:
+    """Return the command by which an operator removes other users' access to these files."""
+    return f"chmod {FILE_MODE:o} {shlex.join(map(str, paths))}"
 
 
 def is_open_to_all(path: Path) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sqlite3
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from bot.core.database.database import (
     Health,
     OwnWriter,
     Row,
+    StorageCheck,
     Transaction,
     WriteLease,
 )
@@ -33,9 +33,6 @@ READER_KIB = 500
 """The page cache of a reader: a quarter of SQLite's default, because each commit empties it and the
 system caches the file as well."""
 
-PROVEN_SECONDS = 1.0
-"""How long a result is reused, so that frequent checks cost nothing."""
-
 PAYMENT_BYTES = 128 * 1024
 """The most bytes that a payment writes: the pages of its rows and their indexes, about 25."""
 
@@ -45,53 +42,6 @@ COMMIT_BYTES = sqlite_writer.MAX_GROUP * 64 * 1024
 Measured: 28 KiB per payment in a small database. A smaller write proves nothing, because it may fit
 into the space that a failed commit left in the -wal.
 """
-
-
-class StorageCheck:
-    """Checks that a payment can be stored: a read, then a write of a payment's size.
-
-    After a failed commit of a payment or a probe, a successful small write proves nothing: a write
-    of `COMMIT_BYTES` must succeed.
-    """
-
-    def __init__(
-        self,
-        query: Callable[[str], Awaitable[object]],
-        probe: Callable[[int], Awaitable[None]],
-        health: Health,
-    ) -> None:
-        """Initialize with functions that read from the file and write a number of bytes to it."""
-        self._query, self._probe, self._health = query, probe, health
-        self._clock = time.monotonic
-        self._probing = asyncio.Lock()
-        self._failures = 0
-        self._proven_at = self._refused_at = float("-inf")
-        self._refusal = ""
-
-    async def __call__(self) -> str | None:
-        """Return None, or the database's reason why nothing can be stored."""
-        try:
-            await self._query("SELECT 1 AS one")
-            async with self._probing:
-                await self._prove()
-        except errors.StorageError as error:
-            return str(error)
-        return None
-
-    async def _prove(self) -> None:
-        failures, now = self._health.failures, self._clock()
-        is_doubted = failures != self._failures
-        if is_doubted and now - self._refused_at < PROVEN_SECONDS:
-            raise errors.StorageError(self._refusal)
-        if not is_doubted and now - self._proven_at < PROVEN_SECONDS:
-            return
-        try:
-            await self._probe(COMMIT_BYTES if is_doubted else PAYMENT_BYTES)
-        except errors.StorageError as error:
-            if is_doubted:
-                self._refused_at, self._refusal = self._clock(), str(error)
-            raise
-        self._failures, self._proven_at = failures, self._clock()
 
 
 class SqliteDatabase(Database):
@@ -114,7 +64,8 @@ class SqliteDatabase(Database):
             reader.execute(f"PRAGMA cache_size = -{READER_KIB}")
             reader.execute("PRAGMA query_only = ON")
         self._bulks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._storage_check = StorageCheck(self.query, self.probe, self.health)
+        small, large = partial(self.probe, PAYMENT_BYTES), partial(self.probe, COMMIT_BYTES)
+        self._storage_check = StorageCheck(small, large, self.health)
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
         return await self._enqueue(work, in_thread=False)
@@ -163,7 +114,8 @@ class SqliteDatabase(Database):
         return await self._storage_check()
 
     async def probe(self, size: int) -> None:
-        """Durably replace the last probe with `size` new bytes. Raises StorageError."""
+        """Read, then durably replace the last probe with `size` new bytes. Raises StorageError."""
+        await self.query("SELECT 1 AS one")
         filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
         await self.bulk(partial(_fill, filler=filler))
 

@@ -140,9 +140,10 @@ async def test_the_form_of_the_public_address_is_checked(
 
 
 async def test_a_key_that_other_users_can_read_is_reported(tmp_path: Path) -> None:
-    settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
+    folder = tmp_path / "my shop"
+    settings = config.load(database_url=f"sqlite:///{folder}/bot.db", port=int(free_port()))
     start_once(settings.database_url)
     assert "SECRET_KEY" not in {one.name for one in await examine(settings)}
-    os.chmod(tmp_path / "bot.key", 0o640)  # noqa: PTH101 - no wait for a file of the test
+    os.chmod(folder / "bot.key", 0o640)  # noqa: PTH101 - no wait for a file of the test
     found = {one.name: one for one in await examine(settings)}
-    assert found["SECRET_KEY"].text.endswith(f"chmod 600 {tmp_path}/bot.key")
+    assert found["SECRET_KEY"].text.endswith(f"chmod 600 '{folder}/bot.key'")

@@ -211,12 +211,16 @@ async def test_a_database_sealed_with_another_key_is_reported(tmp_path: Path) ->
 async def test_files_that_other_users_can_read_or_change_are_named(
     tmp_path: Path, mode: int
 ) -> None:
-    """They hold payers' addresses, and so do the files that SQLite keeps beside them."""
-    url = f"sqlite:///{tmp_path}/bot.db"
+    """They hold payers' addresses, and so do the files that SQLite keeps beside them.
+
+    The command works whatever the folder's name.
+    """
+    folder = tmp_path / "my shop"
+    url = f"sqlite:///{folder}/bot.db"
     start_once(url)
-    (tmp_path / "bot.db").chmod(mode)
+    (folder / "bot.db").chmod(mode)
     found = (await examined(url))[0]
-    files = " ".join(f"{tmp_path}/bot.db{ending}" for ending in ("", "-wal", "-shm"))
+    files = " ".join(f"'{folder}/bot.db{ending}'" for ending in ("", "-wal", "-shm"))
     assert found.text == f"other users of this machine can read or change it: chmod 600 {files}"
 
 

@@ -16,10 +16,8 @@ from fastapi import FastAPI
 from structlog.testing import capture_logs
 
 from bot.app.web_server import WebServer, listen
-from bot.core.database import sqlite as write_check
-from bot.core.database import sqlite_writer
+from bot.core.database import database, sqlite_writer
 from bot.core.database.database import Database
-from bot.core.database.postgres import checks
 from bot.core.errors import StorageError
 from bot.core.ops import log_setup, readiness
 from bot.core.ops.log_setup import HIDDEN, configure_logging
@@ -227,15 +225,16 @@ async def test_readyz_is_503_if_the_database_is_read_only(
 ) -> None:
     """With the message of SQLite; a recent commit proves that the database is writable."""
     monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(database, "PROVEN_SECONDS", 0.0)
     with locked(Path(sqlite(desk.db).path)):
         answer = await near.get("/readyz")
         assert answer.status_code == 503
         assert answer.json()["checks"] == {"database": "database is locked"}
     assert (await near.get("/readyz")).status_code == 200
-    monkeypatch.setattr(write_check, "PROVEN_SECONDS", 3600.0)
+    monkeypatch.setattr(database, "PROVEN_SECONDS", 3600.0)
     with locked(Path(sqlite(desk.db).path)):
         assert (await near.get("/readyz")).status_code == 200
-        monkeypatch.setattr(write_check, "PROVEN_SECONDS", 0.0)
+        monkeypatch.setattr(database, "PROVEN_SECONDS", 0.0)
         assert (await near.get("/readyz")).status_code == 503
 
 
@@ -243,8 +242,7 @@ async def test_readyz_is_503_while_the_database_accepts_no_writes(
     desk: Ops, near: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also before the first payment has failed."""
-    monkeypatch.setattr(write_check, "PROVEN_SECONDS", 0.0)
-    monkeypatch.setattr(checks, "PROVEN_SECONDS", 0.0)
+    monkeypatch.setattr(database, "PROVEN_SECONDS", 0.0)
     assert (await near.get("/readyz")).status_code == 200
     await asyncio.to_thread(make_read_only, desk.db)
     assert (await near.get("/readyz")).status_code == 503

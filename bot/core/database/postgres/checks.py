@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,62 +13,27 @@ from bot.core import errors
 from bot.core.database import database, urls
 from bot.core.database.postgres import connection, server
 
-PROVEN_SECONDS = 1.0
-"""How long a result is reused, so that frequent checks cost nothing."""
-
-WRITE = "SELECT pg_logical_emit_message(true, 'check', '')"
-"""A commit that writes only to the WAL, because replicas updating a row would block each other."""
-
-FILL = "INSERT INTO probe (number, filler) VALUES (:number, :filler)"
-
 FILLER_BYTES = 1024 * 1024
 """Bytes that must fit after a failure: the WAL may have room when the tables have none."""
 
 
-class StorageCheck:
-    """Checks on a separate connection that a commit reaches the server's disk.
-
-    After a failure, rows of `FILLER_BYTES` must fit as well.
-    """
-
-    def __init__(self, writer: database.OwnWriter, health: database.Health) -> None:
-        self._writer, self._health = writer, health
-        self._probing = asyncio.Lock()
-        self._failures = 0
-        self._asked_at = float("-inf")
-        self._reason: str | None = None
-
-    async def __call__(self) -> str | None:
-        """Return None, or the database's reason why nothing can be stored."""
-        async with self._probing:
-            is_old = time.monotonic() - self._asked_at >= PROVEN_SECONDS
-            if is_old or (self._reason is None and self._failures != self._health.failures):
-                self._reason = await asyncio.to_thread(self._ask)
-                self._asked_at = time.monotonic()
-            return self._reason
-
-    def _ask(self) -> str | None:
-        failures = self._health.failures
-        try:
-            self._writer.run(lambda tx: tx.query(WRITE))
-            if failures != self._failures:
-                self._writer.run(_fill)
-        except errors.StorageError as error:
-            return str(error)
-        except _FoundRoomError:
-            pass
-        self._failures = failures
-        return None
-
-
-class _FoundRoomError(Exception):
+class FoundRoomError(Exception):
     """Rolls back the rows after they fitted."""
 
 
-def _fill(tx: database.Transaction) -> None:
+def write_log(tx: database.Transaction) -> None:
+    """Write to the WAL alone, because replicas updating a row would block each other."""
+    tx.query("SELECT pg_logical_emit_message(true, 'check', '')")
+
+
+def find_room(tx: database.Transaction) -> None:
+    """Write rows. Raises FoundRoomError after they fitted."""
     filler = secrets.token_hex(FILLER_BYTES // 2)  # random: it could be compressed otherwise
-    tx.execute(FILL, number=secrets.randbelow(2**31), filler=filler)
-    raise _FoundRoomError
+    number = secrets.randbelow(2**31)
+    tx.execute(
+        "INSERT INTO probe (number, filler) VALUES (:number, :filler)", number=number, filler=filler
+    )
+    raise FoundRoomError
 
 
 SETTINGS = """

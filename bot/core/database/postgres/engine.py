@@ -10,6 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -138,7 +139,11 @@ class PostgresDatabase(database.Database):
         self._writers = Threads(self._server, WRITERS, "db-writer", reads=False)
         self._readers = Threads(self._server, READERS, "db-reader", reads=True)
         self._checker = self.own_writer()
-        self._storage_check = checks.StorageCheck(self._checker, self.health)
+        self._storage_check = database.StorageCheck(
+            partial(self._probe, checks.write_log),
+            partial(self._probe, checks.write_log, checks.find_room),
+            self.health,
+        )
 
     async def transaction(self, work: Callable[[database.Transaction], T], about: str = "") -> T:
         return await self._ask(self._writers, work, about)
@@ -176,6 +181,12 @@ class PostgresDatabase(database.Database):
 
     async def check(self) -> str | None:
         return await self._storage_check()
+
+    async def _probe(self, *works: Callable[[database.Transaction], None]) -> None:
+        """Run transactions on a connection of their own. Raises StorageError."""
+        for work in works:
+            with suppress(checks.FoundRoomError):
+                await asyncio.to_thread(self._checker.run, work)
 
     def migrate(self) -> bool:
         return migrating.upgrade(self.run_patiently, self._server)

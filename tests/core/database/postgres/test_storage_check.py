@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from bot.core.database import database
 from bot.core.database.database import Transaction
 from bot.core.database.postgres import checks
 from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
@@ -34,7 +35,7 @@ async def test_a_full_disk_is_reported_until_rows_find_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server's log has room all the while."""
-    monkeypatch.setattr(checks, "PROVEN_SECONDS", 0.0)
+    monkeypatch.setattr(database, "PROVEN_SECONDS", 0.0)
     with SmallDisk() as server:
         db = open_postgres(server.clone("product"))
         with server.full():
