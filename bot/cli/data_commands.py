@@ -21,7 +21,6 @@ from bot.core.database import opening, urls
 from bot.core.ops import audit as ops_audit
 
 if TYPE_CHECKING:
-    from bot.app.maintenance import payer_erasure
     from bot.core.database import snapshot
 
 # backup, restore and migrate-to: copies of the database.
@@ -51,12 +50,8 @@ def backup(to: Path, *, as_json: bool) -> None:
     from bot.app.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
     made = backups.backup(config.load(), to, clock.now())
-    if made.problem:
-        console.print_message(
-            f"The backup is complete, but the audit log has no entry for it: {made.problem}"
-        )
-    if made.refusal:
-        console.print_message(f"The backup is complete, but restore will refuse it: {made.refusal}")
+    for warning in made.warnings:
+        console.print_message(f"The backup is complete, but {warning}")
     key = str(made.key) if made.key else None
     if as_json:
         record = {
@@ -138,7 +133,7 @@ def migrate_to(url: str) -> None:
     done = restores.move(config.load(), url, clock.now())
     console.print_fact("moved to", done.place)
     _print_contents(done.contents)
-    console.print_fact("set aside", done.former)
+    console.print_fact("set aside", done.aside)
     console.print_message(
         "Set DATABASE_URL to the new address, then start the bot. To check it, run doctor."
     )
@@ -252,15 +247,11 @@ STILL_ELSEWHERE = (
     " sent can't be called back."
 )
 
-ALWAYS_REPORTED = ("payments", "checkouts", "told", "messages", "recipients")
-
 FOUND = {
     "recipients": "Found {} entries as a recipient of emails about payments.",
     "sellers": "Found {} places that show who the seller is or where their money goes.",
     "kept": "Found {} receipts kept in Telegram.",
 }
-
-ROWS_LEFT = "{} rows with such data came meanwhile: run the same command again"
 
 
 @click.command()
@@ -314,31 +305,33 @@ def erase(
             database.read(lambda tx: payer_erasure.parse_scope(tx, who, before, request_id))
         )
         found = asyncio.run(payer_erasure.survey(database, scope))
-        _announce(found)
+        counts = found.counts
         if found.rows:
+            console.print_message(
+                f"Found payer data in {counts['payments']} payments, {counts['checkouts']}"
+                f" checkouts and {counts['told']} payments recorded by the chat."
+            )
+            for name in filter(counts.get, FOUND):
+                console.print_message(FOUND[name].format(counts[name]))
             console.confirm("Erase it for good?", yes=yes)
+        else:
+            console.print_message("No data of them is stored.")
         erased = asyncio.run(payer_erasure.erase(database, found, clock.now()))
         left = asyncio.run(payer_erasure.survey(database, scope)).rows
     finally:
         database.close()
     compacted = _compact(url, payer_erasure.TOUCHED)
-    text = _describe_file(url, left, compacted=compacted)
-    _report(found, erased, {"left": left, "compacted": compacted}, text, as_json=as_json)
+    facts = {name: counts[name] for name in ("payments", "checkouts", "told")}
+    facts |= {"messages": erased.messages, "recipients": counts["recipients"]}
+    facts |= {name: counts[name] for name in ("sellers", "kept") if name in counts}
+    if as_json:
+        click.echo(console.json_line({**facts, "left": left, "compacted": compacted}))
+    else:
+        for name, number in facts.items():
+            console.print_fact("recorded" if name == "told" else name, number)
+        console.print_fact("file", _describe_file(url, left, compacted=compacted))
+        console.print_message(STILL_ELSEWHERE)
     sys.exit(1 if left or not compacted else 0)
-
-
-def _announce(found: payer_erasure.Found) -> None:
-    if not found.rows:
-        console.print_message("No data of them is stored.")
-        return
-    counts = found.counts
-    console.print_message(
-        f"Found payer data in {counts['payments']} payments, {counts['checkouts']} checkouts and"
-        f" {counts['told']} payments recorded by the chat."
-    )
-    for name, text in FOUND.items():
-        if counts[name]:
-            console.print_message(text.format(counts[name]))
 
 
 def _compact(url: str, tables: tuple[str, ...]) -> bool:
@@ -353,29 +346,9 @@ def _compact(url: str, tables: tuple[str, ...]) -> bool:
     return snapshot.compact(urls.existing_file(url))
 
 
-def _report(
-    found: payer_erasure.Found,
-    erased: payer_erasure.Erased,
-    rest: dict[str, int | bool],
-    file: str,
-    *,
-    as_json: bool,
-) -> None:
-    counts = {"messages": erased.messages, **found.counts}
-    facts = {name: counts.get(name, 0) for name in ALWAYS_REPORTED}
-    facts |= {name: counts[name] for name in ("sellers", "kept") if name in counts}
-    if as_json:
-        click.echo(console.json_line({**facts, **rest}))
-        return
-    for name, number in facts.items():
-        console.print_fact("recorded" if name == "told" else name, number)
-    console.print_fact("file", file)
-    console.print_message(STILL_ELSEWHERE)
-
-
 def _describe_file(url: str, left: int, *, compacted: bool) -> str:
     if left:
-        return ROWS_LEFT.format(left)
+        return f"{left} rows with such data came meanwhile: run the same command again"
     if urls.is_postgres(url):
         return "vacuumed; the server's log, standbys and archives keep erased data for their time"
     if not compacted:

@@ -223,7 +223,14 @@ def deliveries_show(notification_id: str) -> None:
     for name, value in _fields(found).items():
         console.print_fact(name, value)
     for number, attempt in enumerate(attempts, start=1):
-        _print_attempt(number, attempt)
+        came = attempt.status if attempt.status is not None else "no answer"
+        text = f"{number} at {console.time_text(attempt.at)}, {came} after {attempt.took} ms"
+        console.print_fact("attempt", text)
+        lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
+        for line in lines[:ANSWER_LINES]:
+            console.print_fact("answer", line)
+        if attempt.problem is not None:
+            console.print_fact("trouble", attempt.problem)
 
 
 @deliveries.command("retry")
@@ -255,19 +262,6 @@ def _fields(item: notification.Notification) -> dict[str, Any]:
         "settled": console.time_text(item.settled_at),
         "note": item.note,
     }
-
-
-def _print_attempt(number: int, attempt: notification.Attempt) -> None:
-    """Print the outcome of an attempt, with the first lines of the answer."""
-    came = attempt.status if attempt.status is not None else "no answer"
-    console.print_fact(
-        "attempt", f"{number} at {console.time_text(attempt.at)}, {came} after {attempt.took} ms"
-    )
-    lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
-    for line in lines[:ANSWER_LINES]:
-        console.print_fact("answer", line)
-    if attempt.problem is not None:
-        console.print_fact("trouble", attempt.problem)
 
 
 # audit: changes, newest first.

@@ -25,9 +25,10 @@ from bot.core.ops import readiness
 from bot.core.text import sanitize
 from bot.service.notifications import smtp_sender
 
-# Telegram: the token, BotFather's switches, the delivery of updates, and the clock.
+ASK_SECONDS = 5.0
+"""The longest wait for an answer of Telegram or of an address."""
 
-TELEGRAM_SECONDS = 5.0
+# Telegram: the token, BotFather's switches, the delivery of updates, and the clock.
 
 TOKEN = re.compile(r"\d{6,}:[A-Za-z0-9_-]{35}")
 """The shape of BotFather's tokens; another Bot API server may use other shapes."""
@@ -94,7 +95,7 @@ async def _call(
     Raises Unanswered, without the address, which contains the token.
     """
     try:
-        reply = await http.call("POST", f"{root}/bot{token}/{method}", {}, seconds=TELEGRAM_SECONDS)
+        reply = await http.call("POST", f"{root}/bot{token}/{method}", {}, seconds=ASK_SECONDS)
     except errors.Unreachable as error:
         kind = http_client.kind_of(error)
         text = f"Telegram at {root} can't be reached ({kind}): check the network"
@@ -172,8 +173,6 @@ TELEGRAM = findings.Part(
 
 # PUBLIC_URL: people and webhooks reach this bot, and no other, safely.
 
-ADDRESS_SECONDS = 5.0
-
 LEAST_DAYS = 10
 """Days for which a certificate should still be valid; certificates are renewed long before."""
 
@@ -218,14 +217,14 @@ async def _ask_public_address(it: findings.Installation) -> PublicAddress:
         if is_hidden or near.status is None or any(_server(found)):
             return found
         with suppress(errors.Unreachable):  # a proxy without its header looks like loopback
-            reply = await http.call("GET", f"{url}/metrics", {}, seconds=ADDRESS_SECONDS)
+            reply = await http.call("GET", f"{url}/metrics", {}, seconds=ASK_SECONDS)
             found = replace(found, shows_metrics=reply.status == HTTPStatus.OK)
     return found
 
 
 async def _ask_address(http: http_client.HttpClient, root: str) -> Reply:
     try:
-        async with await http.send("GET", f"{root}/livez", {}, seconds=ADDRESS_SECONDS) as answer:
+        async with await http.send("GET", f"{root}/livez", {}, seconds=ASK_SECONDS) as answer:
             ends = answer.certificate().get("notAfter")
             days = ends and (ssl.cert_time_to_seconds(ends) - time.time()) / DAY
             deployment = answer.headers.get(readiness.DEPLOYMENT)

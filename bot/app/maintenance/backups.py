@@ -29,10 +29,8 @@ class Backup:
     key: Path | None
     """The key file next to it; None if SECRET_KEY opens it."""
     contents: snapshot.Contents
-    problem: str | None = None
-    """Why the audit log has no entry about it."""
-    refusal: str | None = None
-    """Why `restore` would refuse it: another program changed the live database."""
+    warnings: tuple[str, ...]
+    """What is wrong although it is complete."""
 
 
 def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
@@ -64,31 +62,22 @@ def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
             snapshot.forget_processes(made)
         snapshot.check_sound(made, live)
         found = snapshot.read_contents(made)
-        problem = refusal = None
+        warnings: tuple[str, ...] = ()
         try:
             snapshot.check_schema(made, live)
-        except errors.BotError as error:
-            refusal = str(error)
+        except errors.BotError as error:  # another program changed the live database
+            warnings = (f"restore will refuse it: {error}",)
         with key_beside(kept_key(settings, live), key) as kept:
             snapshot.publish(made, target)
     if found.version == len(migrations.MIGRATIONS):  # an older file stays as it is
-        problem = _note_backup(settings, found, target.name, moment)
-    return Backup(target, key if kept else None, found, problem, refusal)
-
-
-def _note_backup(
-    settings: config.Settings, found: snapshot.Contents, name: str, moment: int
-) -> str | None:
-    """Record the backup in the audit log; return the error's text, as the backup exists already."""
-    details = {"payments": found.payments, "bytes": found.size}
-    try:
-        with closing(opening.open_for_command(settings.database_url)) as database:
-            database.run(
-                lambda tx: audit.record(tx, audit.operator(), "backup.made", name, moment, details)
-            )
-    except errors.BotError as error:
-        return str(error)
-    return None
+        noted = audit.operator(), "backup.made", target.name, moment
+        details = {"payments": found.payments, "bytes": found.size}
+        try:
+            with closing(opening.open_for_command(url)) as db:
+                db.run(lambda tx: audit.record(tx, *noted, details))
+        except errors.BotError as error:
+            warnings = (f"the audit log has no entry for it: {error}", *warnings)
+    return Backup(target, key if kept else None, found, warnings)
 
 
 def _delete_old_copies(target: Path, live: Path, moment: int) -> None:

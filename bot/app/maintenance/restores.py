@@ -48,25 +48,27 @@ T = TypeVar("T")
 class Marked:
     """What became of the queued messages of a database that went back in time."""
 
-    doubtful: int
+    doubtful: int = 0
     """Messages that may have been sent since."""
-    unreadable: int
+    unreadable: int = 0
     """Messages that can't be read, and became dead letters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
-    """A restored backup."""
+class NewDatabase:
+    """A copy that became the database."""
 
     place: str
-    """The database, as a path or an address."""
-    aside: str | None
-    """Where the replaced database is now, if there was one."""
+    """Its path or address."""
     contents: snapshot.Contents
-    marked: Marked
+    """What was copied."""
+    aside: str | None
+    """Where the former database is now, if there was one."""
+    marked: Marked = Marked()
+    """Nothing after a move, because no time is lost."""
 
 
-def restore(settings: config.Settings, source: Path, moment: int, *, replace: bool) -> Restored:
+def restore(settings: config.Settings, source: Path, moment: int, *, replace: bool) -> NewDatabase:
     """Replace the database of DATABASE_URL by a backup, while the bot is stopped everywhere.
 
     `moment` is in epoch ms. A database with data is moved aside, but only with `replace`. Raises
@@ -78,7 +80,7 @@ def restore(settings: config.Settings, source: Path, moment: int, *, replace: bo
     return into(settings, source, moment, keeps=replace)
 
 
-def _into_file(settings: config.Settings, source: Path, moment: int, *, keeps: bool) -> Restored:
+def _into_file(settings: config.Settings, source: Path, moment: int, *, keeps: bool) -> NewDatabase:
     path = Path(urls.sqlite_path(settings.database_url))
     if path.exists() and source.samefile(path):
         raise errors.BotError(f"{source}: is the database itself: name a backup of it")
@@ -110,10 +112,12 @@ def _into_file(settings: config.Settings, source: Path, moment: int, *, keeps: b
             snapshot.replace(made, path, aside)
     if not has_data:
         aside.unlink(missing_ok=True)
-    return Restored(str(path), str(aside) if has_data else None, found, marked)
+    return NewDatabase(str(path), found, str(aside) if has_data else None, marked)
 
 
-def _into_server(settings: config.Settings, source: Path, moment: int, *, keeps: bool) -> Restored:
+def _into_server(
+    settings: config.Settings, source: Path, moment: int, *, keeps: bool
+) -> NewDatabase:
     from bot.core.database.postgres import transfer  # noqa: PLC0415 - psycopg is for servers
 
     url = settings.database_url
@@ -128,7 +132,7 @@ def _into_server(settings: config.Settings, source: Path, moment: int, *, keeps:
             found, _, marked = _prepare(settings, made, source, mark)
             aside = destination.load(made, backups.stamp(moment))
     schema = f"schema {aside}" if aside else None
-    return Restored(urls.safe_url(url), schema, found, marked)
+    return NewDatabase(urls.safe_url(url), found, schema, marked)
 
 
 def restore_in_place(settings: config.Settings, moment: int) -> Marked:
@@ -152,18 +156,7 @@ def restore_in_place(settings: config.Settings, moment: int) -> Marked:
     return marked
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """An installation that was moved to a server."""
-
-    place: str
-    """The server's address."""
-    former: Path
-    """Its old file."""
-    contents: snapshot.Contents
-
-
-def move(settings: config.Settings, url: str, moment: int) -> Moved:
+def move(settings: config.Settings, url: str, moment: int) -> NewDatabase:
     """Load the database of DATABASE_URL, a file, into the empty server `url`; rename the file.
 
     The bot must be stopped. No message is marked as doubtful, because no time is lost. Raises
@@ -210,7 +203,7 @@ def move(settings: config.Settings, url: str, moment: int) -> Moved:
                 f"The move is complete, but {source} can't be renamed ({error.strerror}): move it"
                 " away yourself before you start the bot"
             ) from error
-    return Moved(urls.safe_url(url), former, found)
+    return NewDatabase(urls.safe_url(url), found, str(former))
 
 
 @contextmanager

@@ -81,7 +81,7 @@ async def test_an_address_without_an_answer_is_reported(
     url = f"http://127.0.0.1:{free_port()}"
     found = await examined(service, url)
     assert found["server"].text.endswith(REFUSED)
-    monkeypatch.setattr(outside_checks, "ADDRESS_SECONDS", 0.3)
+    monkeypatch.setattr(outside_checks, "ASK_SECONDS", 0.3)
     async with open_scripted_server() as silent:
         found = await examined(service, silent.url)
     assert "no answer in time (ReadTimeout)" in found["server"].text

@@ -200,6 +200,6 @@ async def test_a_backlog_of_updates_is_reported(tmp_path: Path, peer: ScriptedSe
 async def test_a_telegram_that_hangs_is_not_waited_for(
     tmp_path: Path, peer: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.app.doctor.outside_checks.TELEGRAM_SECONDS", 0.05)
+    monkeypatch.setattr("bot.app.doctor.outside_checks.ASK_SECONDS", 0.05)
     (found,) = await examined(tmp_path, peer)
     assert "can't be reached (ReadTimeout)" in found.text
