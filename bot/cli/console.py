@@ -102,15 +102,9 @@ class Csv:
         return f"'{cell}" if self._for_people and is_misread else cell
 
 
-class JsonLines:
-    """One JSON object a line, in printable ASCII."""
-
-    def head(self) -> str:
-        return ""
-
-    def line(self, record: Mapping[str, Any]) -> str:
-        """Format a record as a line; amounts are numbers with all their digits."""
-        return in_ascii(exact_json.dumps(record)) + "\n"
+def json_record(record: Mapping[str, Any]) -> str:
+    """Format a record as a line of printable ASCII; amounts are numbers with all their digits."""
+    return in_ascii(exact_json.dumps(record)) + "\n"
 
 
 def in_ascii(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -194,9 +194,10 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     wanted = exports.ExportFilter(clock.now(), url=settings.url, **options)
     is_elsewhere = what == "payments" and settings.payments_url
     kind = exports.EXPORTS[exports.RECORDED_PAYMENTS if is_elsewhere else what]
-    table: console.Csv | console.JsonLines = console.JsonLines()
+    head, line = "", console.json_record
     if form == "csv":
         table = console.Csv(kind.header(wanted), for_people=output is not None)
+        head, line = table.head(), table.line
     database = opening.open_for_command(settings.database_url)  # an export must not create one
     details = {"payers": wanted.payers and kind.has_payers}
     try:
@@ -207,18 +208,18 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
         )
         found = exports.read(database, kind, wanted)
         with _open_output(output) as file:
-            asyncio.run(_write(found, table, file))
+            file.write(head.encode())
+            asyncio.run(_write(found, line, file))
+            file.flush()
     finally:
         database.close()
 
 
 async def _write(
-    found: AsyncIterator[dict[str, Any]], table: console.Csv | console.JsonLines, file: BinaryIO
+    found: AsyncIterator[dict[str, Any]], line: Callable[[dict[str, Any]], str], file: BinaryIO
 ) -> None:
-    file.write(table.head().encode())
     async for record in found:
-        file.write(table.line(record).encode())
-    file.flush()
+        file.write(line(record).encode())
 
 
 @contextmanager

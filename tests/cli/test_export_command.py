@@ -27,7 +27,7 @@ from bot.app.maintenance import exports
 from bot.app.maintenance.exports import ExportFilter
 from bot.chat.store import payment_rows, seller_rows
 from bot.chat.store.payment_rows import Payment
-from bot.cli.console import Csv, JsonLines
+from bot.cli.console import Csv, json_record
 from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.money import amounts
@@ -352,7 +352,7 @@ def test_without_recorded_payments_their_header_is_exported(commands_url: str, p
 
 def test_json_cannot_control_a_terminal() -> None:
     record = {"name": "é\x1b\x7f\u202e\U0001f600", "n": Decimal("0.10")}
-    line = JsonLines().line(record)
+    line = json_record(record)
     assert line.removesuffix("\n").isascii()
     assert line.removesuffix("\n").isprintable()
     assert json.loads(line) == {"name": "é\x1b\x7f\u202e\U0001f600", "n": 0.1}

@@ -92,11 +92,11 @@ class Part(Generic[T]):
 
     name: str
     """The name of the finding if it doesn't answer."""
-    applies: Callable[[Installation], bool]
-    """True if an installation has this part."""
     ask: Callable[[Installation], Awaitable[T]]
     """Returns the answer. Raises Unanswered."""
     checks: tuple[Check[T], ...]
+    applies: Callable[[Installation], bool] = lambda _: True
+    """True if an installation has this part."""
 
     async def findings(self, installation: Installation) -> list[Finding]:
         """Ask the part and return the findings of its checks, in their order."""

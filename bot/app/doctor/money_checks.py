@@ -142,7 +142,6 @@ def _compare(it: Money) -> Iterator[str | findings.Finding]:
 
 MONEY = findings.Part(
     "RATES_URLS",
-    lambda _: True,
     _ask_sources,
     (
         findings.Check("RAILS", _rails, well=_describe_rails),

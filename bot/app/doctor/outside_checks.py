@@ -138,19 +138,15 @@ def _inline_mode(it: Telegram) -> Iterator[str]:
         yield "off, so sharing doesn't work: send /setinline to BotFather"
 
 
-def _clock(it: Telegram) -> Iterator[str | findings.Finding]:
-    if it.ahead is None:
-        return
-    if abs(off := round(it.ahead)) > MOST_OFF:
+def _clock(it: Telegram) -> Iterator[str]:
+    off = round(it.ahead or 0)
+    if abs(off) > MOST_OFF:
         which = "ahead of" if off > 0 else "behind"
         yield f"{abs(off)} seconds {which} Telegram's, so signatures may be refused: turn on NTP"
-    else:
-        yield findings.Finding("clock", ok=True, text=f"within {MOST_OFF} seconds of Telegram's")
 
 
 TELEGRAM = findings.Part(
     "BOT_TOKEN",
-    lambda it: it.has_chat,
     _ask_telegram,
     (
         findings.Check("BOT_TOKEN", well=lambda it: f"@{it.me.get('username')}"),
@@ -168,6 +164,7 @@ TELEGRAM = findings.Part(
             ),
         ),
     ),
+    applies=lambda it: it.has_chat,
 )
 
 
@@ -304,7 +301,6 @@ def _metrics(it: PublicAddress) -> Iterator[str]:
 
 PUBLIC_ADDRESS = findings.Part(
     "PUBLIC_URL",
-    lambda _: True,
     _ask_public_address,
     (
         findings.Check("PUBLIC_URL", _form, well=lambda it: it.installation.settings.url),
@@ -374,13 +370,13 @@ async def _ask_mail(it: findings.Installation) -> str:
 
 PAYMENTS = findings.Part(
     "PAYMENTS_URL",
-    lambda it: it.settings.payments_url is not None,
     _ask_payments,
     (findings.Check("PAYMENTS_URL", well=str),),
+    applies=lambda it: it.settings.payments_url is not None,
 )
 MAIL = findings.Part(
     "SMTP_URL",
-    lambda it: it.settings.payments_url is None,
     _ask_mail,
     (findings.Check("SMTP_URL", well=str),),
+    applies=lambda it: it.settings.payments_url is None,
 )

@@ -22,15 +22,7 @@ from bot.chat.model import queues, remote_request
 from bot.chat.payments import recording, webhook
 from bot.chat.store import link_rows, payment_rows
 from bot.core import errors, stored_json
-from bot.core.database import (
-    database,
-    opening,
-    private_files,
-    snapshot,
-    timelines,
-    urls,
-    vault,
-)
+from bot.core.database import database, opening, private_files, snapshot, timelines, urls, vault
 from bot.core.money import amounts
 from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries

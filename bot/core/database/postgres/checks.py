@@ -38,12 +38,13 @@ def find_room(tx: database.Transaction) -> None:
 
 SETTINGS = """
     SELECT current_setting('server_version') AS version,
-        current_setting('max_connections')::int AS max_connections,
-        current_setting('superuser_reserved_connections')::int
-            + COALESCE(current_setting('reserved_connections', true)::int, 0) AS reserved,
-        (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role_limit,
-        (SELECT datconnlimit FROM pg_database WHERE datname = current_database())
-            AS database_limit,
+        LEAST(
+            current_setting('max_connections')::int
+                - current_setting('superuser_reserved_connections')::int
+                - COALESCE(current_setting('reserved_connections', true)::int, 0),
+            (SELECT NULLIF(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+            (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database())
+        ) AS usable,
         (SELECT SUM(numbackends) FROM pg_stat_database) AS used,
         (SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database())
             AS encoding,
@@ -92,33 +93,24 @@ def read_facts(url: str, now: Callable[[], int]) -> ServerFacts:
     asked = server.Server(urls.Address(urls.postgres_address(url).url, is_pooled=True))
     try:
         with closing(asked.connect()) as one, closing(asked.connect()) as other:
-            return _read(one, other, now)
+            (found,) = one.execute(SETTINGS).fetchall()
+            return ServerFacts(
+                version=found["version"],
+                timeline=int(one.timeline, 16) if one.timeline else None,
+                usable=found["usable"],
+                used=found["used"],
+                encoding=found["encoding"],
+                columns=tuple(row["name"] for row in one.execute(COLUMNS)),
+                may_create=bool(found["may_create"]),
+                fsync=found["fsync"] == "on",
+                synchronous_commit=found["synchronous_commit"] != "off",
+                skew=round(min(_read_skew(one, now) for _ in range(CLOCK_LOOKS))[1]),
+                is_pooled=is_pooled(one, other),
+            )
     except (psycopg.Error, server.NotConnected) as error:
         raise errors.StorageError(server.advise(connection.describe(error))) from None
     finally:
         asked.close()
-
-
-def _read(
-    one: connection.Connection, other: connection.Connection, now: Callable[[], int]
-) -> ServerFacts:
-    (found,) = one.execute(SETTINGS).fetchall()
-    limits = [found["max_connections"] - found["reserved"]]
-    limits += [limit for limit in (found["role_limit"], found["database_limit"]) if limit >= 0]
-    looks = [_read_skew(one, now) for _ in range(CLOCK_LOOKS)]
-    return ServerFacts(
-        version=found["version"],
-        timeline=int(one.timeline, 16) if one.timeline else None,
-        usable=min(limits),
-        used=found["used"],
-        encoding=found["encoding"],
-        columns=tuple(row["name"] for row in one.execute(COLUMNS)),
-        may_create=bool(found["may_create"]),
-        fsync=found["fsync"] == "on",
-        synchronous_commit=found["synchronous_commit"] != "off",
-        skew=round(min(looks)[1]),
-        is_pooled=is_pooled(one, other),
-    )
 
 
 def _read_skew(one: connection.Connection, now: Callable[[], int]) -> tuple[int, float]:
