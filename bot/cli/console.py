@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -211,9 +211,13 @@ def in_transaction(
     Raises BotError if there is no database, unless the command `creates` it.
     """
     loaded = config.load()
-    with _open_database(loaded, creates=creates) as database:
-        vault = resources.open_vault(loaded, database)
-        return database.run(lambda tx: work(tx, vault))
+    url = loaded.database_url
+    is_new = creates and not urls.is_postgres(url) and not Path(urls.sqlite_path(url)).exists()
+    with closing(opening.open_for_command(url, creates=creates)) as db:
+        if is_new:
+            print_message(f"Created a new database at {opening.place_of(url)}.")
+        keys = resources.open_vault(loaded, db)
+        return db.run(lambda tx: work(tx, keys))
 
 
 def read_only(work: Callable[[database.Transaction], T]) -> T:
@@ -222,24 +226,9 @@ def read_only(work: Callable[[database.Transaction], T]) -> T:
     Raises BotError if there is no database.
     """
     loaded = config.load()
-    with _open_database(loaded) as database:
-        resources.open_vault(loaded, database)  # fails unless the key is the database's
-        return asyncio.run(database.read(work))
-
-
-@contextmanager
-def _open_database(
-    loaded: config.Settings, *, creates: bool = False
-) -> Iterator[database.Database]:
-    url = loaded.database_url
-    is_new = creates and not urls.is_postgres(url) and not Path(urls.sqlite_path(url)).exists()
-    database = opening.open_for_command(url, creates=creates)
-    if is_new:
-        print_message(f"Created a new database at {opening.place_of(url)}.")
-    try:
-        yield database
-    finally:
-        database.close()
+    with closing(opening.open_for_command(loaded.database_url)) as db:
+        resources.open_vault(loaded, db)  # fails unless the key is the database's
+        return asyncio.run(db.read(work))
 
 
 def confirm(question: str, *, yes: bool) -> None:

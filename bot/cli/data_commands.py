@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -198,21 +198,16 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     if form == "csv":
         table = console.Csv(kind.header(wanted), for_people=output is not None)
         head, line = table.head(), table.line
-    database = opening.open_for_command(settings.database_url)  # an export must not create one
+    noted = ops_audit.operator(), "data.exported", what, clock.now()
     details = {"payers": wanted.payers and kind.has_payers}
-    try:
-        database.run(
-            lambda tx: ops_audit.record(
-                tx, ops_audit.operator(), "data.exported", what, clock.now(), details
-            )
-        )
-        found = exports.read(database, kind, wanted)
+    # An export must not create a database.
+    with closing(opening.open_for_command(settings.database_url)) as db:
+        db.run(lambda tx: ops_audit.record(tx, *noted, details))
+        found = exports.read(db, kind, wanted)
         with _open_output(output) as file:
             file.write(head.encode())
             asyncio.run(_write(found, line, file))
             file.flush()
-    finally:
-        database.close()
 
 
 async def _write(
@@ -300,12 +295,11 @@ def erase(
     from bot.app.maintenance import payer_erasure  # noqa: PLC0415 - other commands start without it
 
     url = config.load().database_url
-    database = opening.open_for_command(url)
-    try:
+    with closing(opening.open_for_command(url)) as db:
         scope = asyncio.run(
-            database.read(lambda tx: payer_erasure.parse_scope(tx, who, before, request_id))
+            db.read(lambda tx: payer_erasure.parse_scope(tx, who, before, request_id))
         )
-        found = asyncio.run(payer_erasure.survey(database, scope))
+        found = asyncio.run(payer_erasure.survey(db, scope))
         counts = found.counts
         if found.rows:
             console.print_message(
@@ -317,10 +311,8 @@ def erase(
             console.confirm("Erase it for good?", yes=yes)
         else:
             console.print_message("No data of them is stored.")
-        erased = asyncio.run(payer_erasure.erase(database, found, clock.now()))
-        left = asyncio.run(payer_erasure.survey(database, scope)).rows
-    finally:
-        database.close()
+        erased = asyncio.run(payer_erasure.erase(db, found, clock.now()))
+        left = asyncio.run(payer_erasure.survey(db, scope)).rows
     compacted = _compact(url, payer_erasure.TOUCHED)
     facts = {name: counts[name] for name in ("payments", "checkouts", "told")}
     facts |= {"messages": erased.messages, "recipients": counts["recipients"]}

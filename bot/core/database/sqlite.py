@@ -13,18 +13,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from bot.core import errors
-from bot.core.database import migrations, private_files, sqlite_writer, urls
-from bot.core.database.database import (
-    TEST_WRITE,
-    Database,
-    Engine,
-    Health,
-    OwnWriter,
-    Row,
-    StorageCheck,
-    Transaction,
-    WriteLease,
-)
+from bot.core.database import database, migrations, private_files, sqlite_writer, urls
 
 T = TypeVar("T")
 
@@ -44,17 +33,17 @@ into the space that a failed commit left in the -wal.
 """
 
 
-class SqliteDatabase(Database):
+class SqliteDatabase(database.Database):
     """A SQLite file behind one writer and a few reader threads."""
 
-    engine: Engine = "sqlite"
+    engine: database.Engine = "sqlite"
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self.path = path
         private_files.make_folder(Path(path).parent)
         private_files.make_file(path)
-        self.health = Health("database not usable", "database usable again")
+        self.health = database.Health("database not usable", "database usable again")
         self._writer = sqlite_writer.Writer(path, _connect(path), self.health)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
         self._idle = [_connect(path) for _ in range(READERS)]
@@ -65,33 +54,33 @@ class SqliteDatabase(Database):
             reader.execute("PRAGMA query_only = ON")
         self._bulks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         small, large = partial(self.probe, PAYMENT_BYTES), partial(self.probe, COMMIT_BYTES)
-        self._storage_check = StorageCheck(small, large, self.health)
+        self._storage_check = database.StorageCheck(small, large, self.health)
 
-    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
+    async def transaction(self, work: Callable[[database.Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
         return await self._enqueue(work, in_thread=False)
 
-    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:
+    async def bulk(self, work: Callable[[database.Transaction], T], about: str = "") -> T:
         if not about:
             return await self._enqueue(work, in_thread=True)
         # A commit serves all queued transactions: a short one would wait for a whole crowd.
         async with self._bulks.setdefault(about, asyncio.Lock()):
             return await self._enqueue(work, in_thread=True)
 
-    def run(self, work: Callable[[Transaction], T]) -> T:
+    def run(self, work: Callable[[database.Transaction], T]) -> T:
         return self._writer.submit(work).result()
 
-    def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:  # noqa: ARG002
+    def in_write_scope(self, name: str, lead: database.WriteLease | None = None) -> SqliteDatabase:  # noqa: ARG002
         """Return this database: its only writer serves every write scope and always leads."""
         return self
 
-    def own_writer(self) -> OwnWriter:
+    def own_writer(self) -> database.OwnWriter:
         return SharedWriter(self)
 
-    async def read(self, work: Callable[[Transaction], T]) -> T:
+    async def read(self, work: Callable[[database.Transaction], T]) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._read, work)
 
-    async def one(self, sql: str, **params: object) -> Row | None:
+    async def one(self, sql: str, **params: object) -> database.Row | None:
         """Return the row that a key or an index finds in a few steps, or None.
 
         It is read on the event loop, because switching threads takes ten times as long as reading
@@ -138,7 +127,7 @@ class SqliteDatabase(Database):
         for reader in (*self._idle, self._loop_reader):
             reader.close()
 
-    async def _enqueue(self, work: Callable[[Transaction], T], *, in_thread: bool) -> T:
+    async def _enqueue(self, work: Callable[[database.Transaction], T], *, in_thread: bool) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._writer.enqueue(
@@ -146,7 +135,7 @@ class SqliteDatabase(Database):
         )
         return await future
 
-    def _read(self, work: Callable[[Transaction], T]) -> T:
+    def _read(self, work: Callable[[database.Transaction], T]) -> T:
         reader = self._idle.pop()
         try:
             with sqlite_writer.storage_errors():
@@ -158,13 +147,13 @@ class SqliteDatabase(Database):
             self._idle.append(reader)
 
 
-class SharedWriter(OwnWriter):
+class SharedWriter(database.OwnWriter):
     """The database's only writer: a second connection would just wait for it."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    def run(self, work: Callable[[Transaction], T]) -> T:
+    def run(self, work: Callable[[database.Transaction], T]) -> T:
         return self._database.run(work)
 
     def close(self) -> None:
@@ -176,18 +165,18 @@ def open_sqlite(url: str, *, writing: bool = False) -> SqliteDatabase:
     path = urls.sqlite_path(url)
     urls.refuse_lost_file(path)
     try:
-        database = SqliteDatabase(path)
+        db = SqliteDatabase(path)
     except (sqlite3.Error, OSError) as error:
         raise _unusable(url, error) from error
     try:
-        if database.migrate():
-            database.checkpoint()
+        if db.migrate():
+            db.checkpoint()
         if writing:
-            database.run(lambda tx: tx.execute(TEST_WRITE))
+            db.run(lambda tx: tx.execute(database.TEST_WRITE))
     except (sqlite3.Error, errors.BotError) as error:
-        database.close()
+        db.close()
         raise _unusable(url, error) from error
-    return database
+    return db
 
 
 def in_memory(version: int) -> sqlite3.Connection:
@@ -215,12 +204,12 @@ def _connect(path: str) -> sqlite3.Connection:
     return conn
 
 
-def _fill(tx: Transaction, filler: str) -> None:
+def _fill(tx: database.Transaction, filler: str) -> None:
     tx.execute("DELETE FROM probe")
     tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
 
 
-def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> bool:
+def _migrate(tx: database.Transaction, number: int, statements: tuple[str, ...]) -> bool:
     tx.execute(migrations.CREATE)
     if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
         return False
