@@ -18,7 +18,7 @@ from bot.chat.conversation.sharing import FILES
 from bot.chat.forms.request_fields import EDITS, FIELDS, MENU, STEPS
 from bot.chat.model.drafts import PROFILE_STEPS
 from bot.chat.model.payment import NOTED, UNDO
-from bot.chat.model.payout import BIC, SCHEMES
+from bot.chat.model.payout import BIC
 from bot.chat.model.payout import WAYS as ACCOUNTS
 from bot.chat.model.request_spec import GOODS_KINDS, KINDS
 from bot.core import errors
@@ -59,22 +59,26 @@ REFUSALS = (
 )
 REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 
+READING = re.compile(r"\A(\w+\.)?(read_lines?\(|partial\((\w+\.)?read_line)")
 FORMS = sorted((BOT / "chat" / "forms").glob("*.py"))
 HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
 
 
 def read_texts() -> set[str]:
-    """Return the names for which forms read a text, as `read_line(text, "name", …)` does."""
-    nodes = (node for path in FORMS for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-    calls = (
-        node
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).endswith(("read_line", "read_lines"))
-    )
-    named = (call.args[1] for call in calls if len(call.args) > 1)
-    return {str(name.value) for name in named if isinstance(name, ast.Constant)}
+    """Return the names for which forms read a text.
+
+    Calls are `read_line(text, "name", …)` and `partial(read_line, field="name", …)`.
+    """
+    named: set[object] = set()
+    for node in (node for path in FORMS for node in ast.walk(ast.parse(path.read_text("utf-8")))):
+        if not isinstance(node, ast.Call) or not READING.search(ast.unparse(node)):
+            continue
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "field"]
+        named |= {
+            name.value for name in (*node.args[1:2], *given) if isinstance(name, ast.Constant)
+        }
+    return {str(name) for name in named}
 
 
 def shown_on_cards() -> set[str]:
@@ -163,7 +167,6 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     ],
     "payout-wrong-{}": [(wrong,) for wrong in DetailError],
     "payout-way-{}": [(way,) for way in ACCOUNTS],
-    "payout-way-bank-{}": [(scheme,) for scheme in SCHEMES],
     "payer-{}": [(field,) for field in PAYER],
     "photo-{}": [
         *(("unknownFormat",), ("tooLarge",), ("tooSmall",), ("tooLong",)),
@@ -197,6 +200,7 @@ CALLS = {
     "context.text": 0,
     "seller.text": 0,
     "press.seller.text": 0,
+    "replies.text_button": 1,
     "replies.Problem": 0,
     "Problem": 0,
     SEND_TEXT: 0,

@@ -322,7 +322,10 @@ BUTTONS: dict[str, Button] = {
     "edit-not": _MENU,
     "duplicate": Button(_duplicate, creates=True, of_link=True),
     "poster": Button(sharing.handle_poster_press, of_link=True),
-    "payments": Button(sharing.handle_payments_press, of_link=True),
+    "payments": Button(
+        lambda context, link, action: sharing.show_payments(context, link, int(action[1])),
+        of_link=True,
+    ),
     "alerts": Button(payments_and_alerts.handle_alerts_press, of_link=True),
     "codes": Button(_ask_for_codes, of_link=True, or_deleted=True),
     "look": Button(sharing.refresh_visited_card),

@@ -9,14 +9,8 @@ from typing import Any
 import structlog
 
 from bot.chat.cards import request_card
-from bot.chat.conversation import (
-    actions,
-    event_context,
-    events,
-    form_effects,
-    getting_paid,
-    sharing,
-)
+from bot.chat.conversation import actions, events, form_effects, getting_paid, sharing
+from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import goods_form
 from bot.chat.model import drafts, payloads, queues, replies
 from bot.chat.store import link_rows, sealed_updates, seller_rows
@@ -110,7 +104,7 @@ class Chat:
 
     def _download_context(
         self, tx: database.Transaction, message: outbox.Message
-    ) -> event_context.EventContext | None:
+    ) -> EventContext | None:
         """Return the context of a download's seller; None if the seller is no longer known."""
         wanted, chat_id = message.body, int(message.lane)
         seller = seller_rows.find_seller(tx, wanted.seller_id)
@@ -121,7 +115,7 @@ class Chat:
         hints, now = getting_paid.hints_for(tx, person, draft, None), self._now()
         seller = seller_rows.at_service(tx, seller, wanted.seller_id, self._paid_at)
         seller = replace(seller, hints=hints)
-        return event_context.EventContext(
+        return EventContext(
             tx, self._queues, person, seller, draft, now, self._vault,
             may_create=self._may_create(person),
         )  # fmt: skip
@@ -188,8 +182,9 @@ class Chat:
                 return
             event = counted
         actions.handle_message(context, event)
-        if getting_paid.is_secret(_form_answered(event, context.draft), event.text):
-            getting_paid.delete_secret(context, event)
+        asked, message_id = _form_answered(event, context.draft), event.message_id
+        if message_id is not None and getting_paid.is_secret(asked, event.text):
+            context.put(payloads.SecretRemoval(message_id))
         if _must_be_erased(event, context.draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
@@ -226,7 +221,7 @@ class Chat:
         tx: database.Transaction,
         person: events.Person,
         press: events.PressEvent | None = None,
-    ) -> event_context.EventContext:
+    ) -> EventContext:
         now = self._now()
         language = translations.choose(person.tag or seller_rows.language_of(tx, person.id))
         lanes.resume(tx, self._queues.messages, str(person.chat_id))
@@ -234,7 +229,7 @@ class Chat:
         hints = getting_paid.hints_for(tx, person, draft, press)
         seller = seller_rows.ensure_seller(tx, person.id, language, now)
         seller = seller_rows.at_service(tx, seller, person.id, self._paid_at)
-        return event_context.EventContext(
+        return EventContext(
             tx, self._queues, person, replace(seller, hints=hints),
             draft=draft,
             now=now,

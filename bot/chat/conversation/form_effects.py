@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bot.chat.cards import menus
 from bot.chat.conversation import event_context, getting_paid
+from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import flow, form, request_fields, seller_forms
 from bot.chat.model import drafts, jobs, moments, payloads, payment, queues, replies, request_spec
 from bot.chat.payments import audit_trail, request_changes
@@ -16,7 +17,7 @@ _NAME = 200
 """UTF-16 units of a request's name."""
 
 
-def apply_result(context: event_context.EventContext, result: flow.FormResult) -> None:
+def apply_result(context: EventContext, result: flow.FormResult) -> None:
     """Apply a form's result in this transaction: draft, settings, replies and jobs."""
     person = context.person
     if result.spec is not None and not context.may_create:
@@ -51,7 +52,7 @@ def apply_result(context: event_context.EventContext, result: flow.FormResult) -
 
 
 def receive_photo(
-    context: event_context.EventContext, wanted: payloads.PhotoDownload, photo: bytes | str
+    context: EventContext, wanted: payloads.PhotoDownload, photo: bytes | str
 ) -> None:
     """Resume a form with its photo: the data, or the reason why there is none.
 
@@ -79,7 +80,7 @@ def receive_photo(
         seller_rows.delete_unused(tx, [image, replaced])
 
 
-def _save_setting(context: event_context.EventContext, setting: flow.Setting) -> None:
+def _save_setting(context: EventContext, setting: flow.Setting) -> None:
     """Store a setting; a new time zone or summary time reschedules the next summary."""
     tx, seller_id, value = context.tx, context.person.id, setting.value
     zone, minute = context.seller.zone, context.seller.summary
@@ -110,9 +111,7 @@ def _save_setting(context: event_context.EventContext, setting: flow.Setting) ->
     seller_rows.change(tx, seller_id, summary=minute, summary_at=due_at)
 
 
-def _fetch_photo(
-    context: event_context.EventContext, result: flow.FormResult, file_id: str
-) -> None:
+def _fetch_photo(context: EventContext, result: flow.FormResult, file_id: str) -> None:
     """Queue the download of a photo; a chat's photos are downloaded in the order they were sent."""
     draft, spec, seller_id = result.draft, result.spec, context.person.id
     if spec is not None:
@@ -128,9 +127,7 @@ def _fetch_photo(
     outbox.put(context.tx, context.queues.photos, lane, body, context.now)
 
 
-def _fetch_file(
-    context: event_context.EventContext, file: drafts.Attachment, draft: drafts.Draft
-) -> None:
+def _fetch_file(context: EventContext, file: drafts.Attachment, draft: drafts.Draft) -> None:
     """Queue the download of a file; a chat's files are downloaded in the order they were sent."""
     for_codes = isinstance(draft, drafts.CodesDraft)
     body = payloads.FileDownload(file, draft.id, context.person.id, for_codes)
@@ -138,7 +135,7 @@ def _fetch_file(
     outbox.put(context.tx, context.queues.files, lane, body, context.now)
 
 
-def _create(context: event_context.EventContext, spec: request_spec.RequestSpec) -> None:
+def _create(context: EventContext, spec: request_spec.RequestSpec) -> None:
     """Store a request and queue its creation at the service."""
     person = context.person
     seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
@@ -150,7 +147,7 @@ def _create(context: event_context.EventContext, spec: request_spec.RequestSpec)
     context.add_job(jobs.CreateRequest(link, context.reply_to(), seller_name=name))
 
 
-def _apply_change(context: event_context.EventContext, change: flow.Change) -> None:
+def _apply_change(context: EventContext, change: flow.Change) -> None:
     """Apply an edit or queue its job; if the edit is impossible, reply with the reason."""
     link = event_context.own_link(context, change.link_id)
     if isinstance(link, str):
@@ -166,7 +163,7 @@ def _apply_change(context: event_context.EventContext, change: flow.Change) -> N
 
 
 def _set_poster_text(
-    context: event_context.EventContext, link: link_rows.PaymentLink, change: flow.Change
+    context: EventContext, link: link_rows.PaymentLink, change: flow.Change
 ) -> None:
     text = request_changes.text_of(change)
     link_rows.set_poster_text(context.tx, link.id, text)
@@ -180,7 +177,7 @@ def _set_poster_text(
 
 
 def _edit_obstacle(
-    context: event_context.EventContext, link: link_rows.PaymentLink, change: flow.Change
+    context: EventContext, link: link_rows.PaymentLink, change: flow.Change
 ) -> str | None:
     """Return the reason why an edit of units is impossible; None if the edit is possible."""
     if request_fields.EDITS[change.field] is not request_fields.UNITS:
@@ -195,9 +192,7 @@ def _edit_obstacle(
     return problem and context.text(problem, name=name, left=left or 0)
 
 
-def removal_obstacle(
-    context: event_context.EventContext, link: link_rows.PaymentLink
-) -> str | None:
+def removal_obstacle(context: EventContext, link: link_rows.PaymentLink) -> str | None:
     """Return the reason why no units can be removed from a request; None if some can be removed."""
     if link.spec.units is None:
         return context.text("toast-no-units")
@@ -206,7 +201,7 @@ def removal_obstacle(
 
 
 def start_edit_form(
-    context: event_context.EventContext, link: link_rows.PaymentLink, field: str
+    context: EventContext, link: link_rows.PaymentLink, field: str
 ) -> flow.FormResult:
     """Return the form that asks for a field's new value."""
     draft_id = link_rows.short_id(6)
@@ -219,7 +214,7 @@ def start_edit_form(
     )
 
 
-def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
+def _add_codes(context: EventContext, new: flow.NewCodes) -> None:
     """Queue the job that adds codes to a request; if that is impossible, reply with the reason."""
     link = event_context.own_link(context, new.link_id, or_deleted=True)
     if isinstance(link, str):
@@ -230,7 +225,7 @@ def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
         context.add_job(jobs.AddCodes(link.id, context.reply_to(), new.codes))
 
 
-def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
+def codes_obstacle(context: EventContext, link: link_rows.PaymentLink) -> str | None:
     """Return the reason why no codes can be added to a request; None if its buyers get codes."""
     goods = link.spec.goods
     is_list = goods is not None and goods.kind == request_spec.CODES
@@ -243,7 +238,7 @@ NOTE_TIME = 10 * 60 * 1000
 """Milliseconds that a seller has for the note; then the buyer gets the mark without a note."""
 
 
-def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
+def _save_note(context: EventContext, note: flow.MarkNote) -> None:
     """Save the note on a payment unless its mark was taken back, and send the mark."""
     link_id, at, digest = note.payment.split(":")
     key = payment.PaymentKey(link_id, int(at), digest)
@@ -256,11 +251,7 @@ def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None
 
 
 def send_mark(
-    context: event_context.EventContext,
-    found: payment_marks.FoundPayment,
-    mark: str,
-    *,
-    delay: int = 0,
+    context: EventContext, found: payment_marks.FoundPayment, mark: str, *, delay: int = 0
 ) -> None:
     """Queue the job that sends a payment's mark, due in `delay` ms.
 

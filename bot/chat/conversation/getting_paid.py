@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.chat.conversation import event_context, events
+from bot.chat.conversation import events
+from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import flow, seller_forms, seller_texts, typed_text
-from bot.chat.model import drafts, jobs, payloads, payout, queues, replies
+from bot.chat.model import drafts, jobs, payout, queues, replies
 from bot.chat.payments import audit_trail
 from bot.chat.store import link_rows, seller_rows
 from bot.core import stored_json
@@ -15,7 +16,7 @@ from bot.core.database import database, vault
 from bot.core.outbox import outbox
 
 
-def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult | None:
+def press_kind(context: EventContext, way: str) -> flow.FormResult | None:
     """Begin the form for a kind of account; None if a page is shown instead."""
     seller = context.seller
     if way == payout.BANK and payout.BANK in seller.paid_at.rails:
@@ -27,30 +28,27 @@ def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult
     return seller_forms.payout_form(way, link_rows.short_id(6), seller, context.draft)
 
 
-def press_account(
-    context: event_context.EventContext, way: str, words: Sequence[str]
-) -> str | None:
+def press_account(context: EventContext, way: str, words: Sequence[str]) -> str | None:
     """Show, ask to remove, or remove an account; return the text of the answer, if any."""
     account = context.seller.account_of(way)
     if account is None:
         context.reply(seller_texts.accounts_page(context.seller))
         return context.text("toast-payout-gone")
-    language = context.seller.language
     others = [one for one in context.seller.accounts if one is not account]
     match words:
         case ("remove",):
             affected = seller_rows.links_without(context.tx, context.person.id, others)
-            context.reply(seller_texts.removal_question(account, affected, language))
+            context.reply(seller_texts.removal_question(account, affected, context.seller))
         case ("remove", shown) if shown == seller_texts.fingerprint(account):
             job = jobs.RemoveAccount(context.person.id, context.reply_to(context.press), account.id)
             _add_job(context, job)
             context.reply(replies.Reply(context.text("payout-removing")))
         case _:
-            context.reply(seller_texts.account_page(account, language))
+            context.reply(seller_texts.account_page(account, context.seller))
     return None
 
 
-def connect(context: event_context.EventContext, draft: drafts.PayoutDraft, how: str) -> None:
+def connect(context: EventContext, draft: drafts.PayoutDraft, how: str) -> None:
     """Queue the job that checks or saves an account, with all answers sealed."""
     values = {
         answer.field: context.vault.open(answer.text) if answer.is_sealed else answer.text
@@ -103,13 +101,7 @@ def is_misplaced(draft: drafts.Draft | None, text: str) -> bool:
     return typed_text.is_connection(text) and not is_asked
 
 
-def delete_secret(context: event_context.EventContext, event: events.MessageEvent) -> None:
-    """Queue the deletion of a person's message that has a secret."""
-    if event.message_id is not None:
-        context.put(payloads.SecretRemoval(event.message_id))
-
-
-def _add_job(context: event_context.EventContext, job: jobs.AccountJob) -> None:
+def _add_job(context: EventContext, job: jobs.AccountJob) -> None:
     lane = f"{queues.WALLETS if job.asks_wallet else ''}{payout.owner_ref(job.seller_id)}"
     outbox.put(context.tx, context.queues.jobs, lane, job, context.now)
 
@@ -138,7 +130,7 @@ def hints_for(
     return drafts.ProfileHints(name, tuple(contacts), seller_rows.newest_page(tx, person.id))
 
 
-def handle_profile_press(context: event_context.EventContext, action: replies.Action) -> None:
+def handle_profile_press(context: EventContext, action: replies.Action) -> None:
     """Handle a button of the profile, and replace its message."""
     match action:
         case (_, "use", key):
@@ -149,20 +141,20 @@ def handle_profile_press(context: event_context.EventContext, action: replies.Ac
             context.reply(seller_texts.profile_page(context.seller))
 
 
-def _use_name(context: event_context.EventContext, key: str) -> None:
+def _use_name(context: EventContext, key: str) -> None:
     """Use the name on the button; ask again if the person's name has changed."""
     name = context.seller.hints.name
     if name is None or seller_texts.offer_key(name) != key:
         context.reply(seller_texts.profile_offer(name, context.seller.language))
         return
     save_profile(context, replace(context.seller.profile, name=name))
-    own = replies.Button(context.text("button-profile"), action=("profile",))
+    own = replies.text_button(context.seller.language, "button-profile", "profile")
     context.reply(
         replies.Reply(context.text("profile-used", name=replies.escaped(name)), ((own,),))
     )
 
 
-def save_profile(context: event_context.EventContext, profile: drafts.Profile) -> None:
+def save_profile(context: EventContext, profile: drafts.Profile) -> None:
     """Save this person's profile if it changed."""
     tx, seller_id, before = context.tx, context.person.id, context.seller.profile
     if profile != before:

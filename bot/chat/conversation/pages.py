@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.chat.cards import card_text, request_card
-from bot.chat.conversation import event_context
+from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import form, questions
 from bot.chat.model import drafts, replies
 from bot.chat.store import link_rows, seller_rows
@@ -16,7 +16,7 @@ FROM_INLINE = "new"
 """Payload of `/start` from the button above inline results, which opens the form at once."""
 
 
-def greet(context: event_context.EventContext, *, again: bool) -> None:
+def greet(context: EventContext, *, again: bool) -> None:
     """Greet a new person; greet others only if `again` is set."""
     first = seller_rows.mark_once(context.tx, context.person.id, "greeted", context.now)
     if first or again:
@@ -41,7 +41,7 @@ def start_reply(
     )
 
 
-def requests_page(context: event_context.EventContext, page: int) -> replies.Reply:
+def requests_page(context: EventContext, page: int) -> replies.Reply:
     """Return a page of the seller's requests, the last one if there are fewer pages."""
     pages = max(1, -(-link_rows.count_links(context.tx, context.person.id) // PAGE))
     page = min(page, pages - 1)
@@ -51,7 +51,7 @@ def requests_page(context: event_context.EventContext, page: int) -> replies.Rep
     return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)
 
 
-def help_page(context: event_context.EventContext) -> replies.Reply:
+def help_page(context: EventContext) -> replies.Reply:
     """Return the answer to /help."""
     return help_reply(context.seller.language, may_choose=context.seller.paid_at.is_embedded)
 

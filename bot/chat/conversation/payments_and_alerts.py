@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
-from bot.chat.conversation import event_context, form_effects, sharing
+from bot.chat.conversation import form_effects, sharing
+from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import inputs
 from bot.chat.model import jobs, moments, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
@@ -28,7 +29,7 @@ _TYPED = 80
 """UTF-16 units of the search text that the answer repeats."""
 
 
-def find_payment(context: event_context.EventContext, text: str) -> None:
+def find_payment(context: EventContext, text: str) -> None:
     """Answer `/find` with this person's payments of that number, else their links of that name."""
     tx, person_id = context.tx, context.person.id
     if not text:
@@ -53,7 +54,7 @@ def find_payment(context: event_context.EventContext, text: str) -> None:
     context.reply(payment_texts.found_links(cards, text, context.seller.language, more=more))
 
 
-def show_found(context: event_context.EventContext, text: str) -> bool:
+def show_found(context: EventContext, text: str) -> bool:
     """Show this person's payments with that number; return False if there are none."""
     payments = payment_marks.find_payments(context.tx, context.person.id, text, MOST_PAYMENTS + 1)
     more, shown = len(payments) > MOST_PAYMENTS, payments[:MOST_PAYMENTS]
@@ -71,7 +72,7 @@ MOST_WAITING = 5
 """Claims on one page."""
 
 
-def incoming_page(context: event_context.EventContext, number: int) -> replies.Reply:
+def incoming_page(context: EventContext, number: int) -> replies.Reply:
     """Return a page of this person's claims and payments; `number` counts from 0."""
     tx, person_id = context.tx, context.person.id
     found = payment_marks.payments_of_seller(tx, person_id, PAGE + 1, number * PAGE)
@@ -90,7 +91,7 @@ def incoming_page(context: event_context.EventContext, number: int) -> replies.R
 # message.
 
 
-def handle_claim_press(context: event_context.EventContext, words: tuple[str, ...]) -> str | None:
+def handle_claim_press(context: EventContext, words: tuple[str, ...]) -> str | None:
     """Handle a button of a claim; return the text of the answer, if any."""
     word, claim_id, *place = words
     claim = claim_rows.find_claim(context.tx, claim_id)
@@ -114,9 +115,7 @@ def handle_claim_press(context: event_context.EventContext, words: tuple[str, ..
     return _decide(context, claim, claim_rows.REJECTING)
 
 
-def _confirm(
-    context: event_context.EventContext, claim: claim_rows.Claim, listed_in: str
-) -> str | None:
+def _confirm(context: EventContext, claim: claim_rows.Claim, listed_in: str) -> str | None:
     if claim.state in (claim_rows.CONFIRMED, claim_rows.PAID):
         return context.text("claims-toast-confirmed")
     if claim.state not in (claim_rows.WAITING, claim_rows.REJECTED, claim_rows.UNDERPAID):
@@ -128,9 +127,7 @@ def _confirm(
     return _decide(context, claim, claim_rows.CONFIRMING, listed_in)
 
 
-def _decide(
-    context: event_context.EventContext, claim: claim_rows.Claim, state: str, listed_in: str = ""
-) -> str:
+def _decide(context: EventContext, claim: claim_rows.Claim, state: str, listed_in: str = "") -> str:
     """Store the decision and queue its call; return the text of the answer.
 
     The button was in the claim's own message, or in the list or digest `listed_in`.
@@ -155,7 +152,7 @@ def _decide(
     return context.text("claims-toast-confirming" if confirms else "claims-toast-rejecting")
 
 
-def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
+def _show(context: EventContext, claim: claim_rows.Claim) -> None:
     """Replace the message with the claim's current state."""
     link = link_rows.get_link(context.tx, claim.link_id)
     context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
@@ -166,7 +163,7 @@ def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
 _UNDO = "-undo"
 
 
-def handle_press(context: event_context.EventContext, words: tuple[str, ...]) -> str | None:
+def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
     """Handle a button of a payment; return the text of the answer, if any."""
     word, link_id, at, digest, *places = words
     key, place = PaymentKey(link_id, int(at), digest), "".join(places)
@@ -182,11 +179,7 @@ def handle_press(context: event_context.EventContext, words: tuple[str, ...]) ->
 
 
 def _press_mark(
-    context: event_context.EventContext,
-    found: payment_marks.FoundPayment,
-    word: str,
-    *,
-    is_alert: bool,
+    context: EventContext, found: payment_marks.FoundPayment, word: str, *, is_alert: bool
 ) -> str | None:
     """Set a mark and ask for its note, or remove both; return the text of the answer, if any.
 
@@ -214,26 +207,20 @@ def _press_mark(
     return None
 
 
-def _payment(
-    context: event_context.EventContext, found: payment_marks.FoundPayment
-) -> replies.Reply:
+def _payment(context: EventContext, found: payment_marks.FoundPayment) -> replies.Reply:
     """Return one payment; an underpaid payment has a button to accept it, if that is possible."""
     claim = _claim(context, found)
     accept = claim.id if claim and claim.state == claim_rows.UNDERPAID else None
     return payment_texts.payment_reply(found, context.seller, accept)
 
 
-def _claim(
-    context: event_context.EventContext, found: payment_marks.FoundPayment
-) -> claim_rows.Claim | None:
+def _claim(context: EventContext, found: payment_marks.FoundPayment) -> claim_rows.Claim | None:
     """Return the claim that accepts a payment; None if the payment isn't underpaid."""
     checkout_id = found.checkout_id if found.is_short else None
     return claim_rows.claim_of_checkout(context.tx, checkout_id) if checkout_id else None
 
 
-def _mark(
-    context: event_context.EventContext, found: payment_marks.FoundPayment, word: str
-) -> bool:
+def _mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -> bool:
     """Store or remove a mark; return False if nothing changed."""
     tx, now, mark = context.tx, context.now, word.removesuffix(_UNDO)
     is_new = (
@@ -248,9 +235,7 @@ def _mark(
     return is_new
 
 
-def _hide(
-    context: event_context.EventContext, found: payment_marks.FoundPayment, word: str, place: str
-) -> str:
+def _hide(context: EventContext, found: payment_marks.FoundPayment, word: str, place: str) -> str:
     """Hide the payer's words everywhere, or show them again; return the answer's text."""
     is_hidden = word == HIDDEN
     is_new = payment_marks.set_hidden(context.tx, found, hidden=is_hidden)
@@ -265,9 +250,7 @@ def _hide(
     return context.text("toast-hidden" if is_new else "toast-hidden-already")
 
 
-def _show_hidden(
-    context: event_context.EventContext, found: payment_marks.FoundPayment, place: str
-) -> bool:
+def _show_hidden(context: EventContext, found: payment_marks.FoundPayment, place: str) -> bool:
     """Update the tapped message and the payment's alert.
 
     Return False for a digest that is no longer stored, because its other payments are unknown.
@@ -291,9 +274,7 @@ def _show_hidden(
     return place != payment_lines.ON_DIGEST
 
 
-def _again(
-    context: event_context.EventContext, found: payment_marks.FoundPayment
-) -> payment_marks.FoundPayment:
+def _again(context: EventContext, found: payment_marks.FoundPayment) -> payment_marks.FoundPayment:
     return payment_marks.payment_by_key(context.tx, context.person.id, found.key) or found
 
 
@@ -319,7 +300,7 @@ _NAME = 60
 
 
 def handle_alerts_press(
-    context: event_context.EventContext, link: link_rows.PaymentLink, action: replies.Action
+    context: EventContext, link: link_rows.PaymentLink, action: replies.Action
 ) -> str | None:
     """Set a request's alert mode, if given, and show the menu; return the text of the answer.
 
@@ -338,9 +319,7 @@ def handle_alerts_press(
     return context.text(ALERT_TOASTS[mode])
 
 
-def _alert_menu(
-    context: event_context.EventContext, link: link_rows.PaymentLink, chosen: str
-) -> replies.Reply:
+def _alert_menu(context: EventContext, link: link_rows.PaymentLink, chosen: str) -> replies.Reply:
     text = context.text("alerts-menu", name=replies.escaped(link.spec.name, _NAME))
     if context.seller.quiet is not None:
         text = f"{text}\n\n{context.text('alerts-menu-quiet')}"
@@ -354,7 +333,7 @@ def _alert_menu(
     return replies.Reply(text, (tuple(modes), (back,)))
 
 
-def show_undelivered(context: event_context.EventContext) -> None:
+def show_undelivered(context: EventContext) -> None:
     """Show this chat's undelivered alerts with reasons, newest first."""
     lane = str(context.person.chat_id)
     found = delivery.newest_undelivered(context.tx, context.queues, lane)
@@ -381,7 +360,7 @@ def show_undelivered(context: event_context.EventContext) -> None:
     context.reply(replies.Reply("\n".join(lines), rows))
 
 
-def resend_undelivered(context: event_context.EventContext, _: replies.Action) -> str:
+def resend_undelivered(context: EventContext, _: replies.Action) -> str:
     """Queue this chat's undelivered alerts again; return the text of the answer."""
     lane = str(context.person.chat_id)
     if delivery.resend(context.tx, context.queues, lane, context.now):
@@ -390,7 +369,7 @@ def resend_undelivered(context: event_context.EventContext, _: replies.Action) -
     return context.text("toast-sent-again" if is_waiting else "toast-all-delivered")
 
 
-def _alert_lines(alert: queries.StoredMessage, context: event_context.EventContext) -> list[str]:
+def _alert_lines(alert: queries.StoredMessage, context: EventContext) -> list[str]:
     """Return a line for each request with payments in an alert."""
     zone, language = context.seller.zone, context.seller.language
     at = moments.short_text(alert.created_at, zone, language, with_zone=not zone)

@@ -7,6 +7,7 @@ import unicodedata
 
 from bot.chat.cards import card_text, menus, payment_texts, receipts
 from bot.chat.conversation import event_context, events
+from bot.chat.conversation.event_context import EventContext
 from bot.chat.model import jobs, payloads, replies
 from bot.chat.model.queues import INLINE, RECEIPTS, Queues
 from bot.chat.store import link_rows, payment_marks, post_rows, receipt_rows
@@ -25,7 +26,7 @@ def is_receipt_link(event: events.MessageEvent) -> bool:
     return event.command == "start" and receipt_rows.read_key(event.text) is not None
 
 
-def open_receipt_link(context: event_context.EventContext, payload: str) -> bool:
+def open_receipt_link(context: EventContext, payload: str) -> bool:
     """Queue the job that keeps a deep link's receipt; False for any other `/start` payload."""
     key = receipt_rows.read_key(payload)
     if key is None:
@@ -36,7 +37,7 @@ def open_receipt_link(context: event_context.EventContext, payload: str) -> bool
     return True
 
 
-def bought_page(context: event_context.EventContext, number: int) -> replies.Reply:
+def bought_page(context: EventContext, number: int) -> replies.Reply:
     """Return a page of this person's receipts; the last page if there are fewer pages."""
     pages = max(1, -(-receipt_rows.count(context.tx, context.person.id) // BOUGHT_PAGE))
     number = min(number, pages - 1)
@@ -44,7 +45,7 @@ def bought_page(context: event_context.EventContext, number: int) -> replies.Rep
     return receipts.bought_page(kept, number, pages, context.seller.language)
 
 
-def handle_bought_press(context: event_context.EventContext, action: replies.Action) -> str | None:
+def handle_bought_press(context: EventContext, action: replies.Action) -> str | None:
     """Handle a button of a kept receipt; return the text of the answer, if any."""
     word, receipt_id = action
     kept = receipt_rows.find(context.tx, receipt_id, context.person.id)
@@ -81,7 +82,7 @@ SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"
 
 
 def handle_poster_press(
-    context: event_context.EventContext, link: link_rows.PaymentLink, action: replies.Action
+    context: EventContext, link: link_rows.PaymentLink, action: replies.Action
 ) -> str | None:
     """Show a request's addresses and the designs of its poster, or send the chosen one."""
     if action[1:]:
@@ -91,9 +92,7 @@ def handle_poster_press(
     return None
 
 
-def _send_poster(
-    context: event_context.EventContext, link: link_rows.PaymentLink, design: str
-) -> str:
+def _send_poster(context: EventContext, link: link_rows.PaymentLink, design: str) -> str:
     """Queue a poster's files unless they are queued already; return the text of the answer."""
     chat, files = str(context.person.chat_id), FILES[design]
     queued = queries.unsettled_about(context.tx, context.queues.messages, link.id)
@@ -117,16 +116,7 @@ def file_name(name: str) -> str:
     return NO_LETTER.sub("-", plain)[:LONGEST_FILE_NAME].strip("-") or "poster"
 
 
-def handle_payments_press(
-    context: event_context.EventContext, link: link_rows.PaymentLink, action: replies.Action
-) -> None:
-    """Show a page of a request's payments."""
-    show_payments(context, link, int(action[1]))
-
-
-def show_payments(
-    context: event_context.EventContext, link: link_rows.PaymentLink, page: int
-) -> None:
+def show_payments(context: EventContext, link: link_rows.PaymentLink, page: int) -> None:
     """Show a page of a request's payments; the last page if there are fewer pages.
 
     If the button is below a card, the page is a new message, because a picture's caption has too
@@ -170,17 +160,13 @@ def handle_posted(
     if event.message_id is None or link is None or link.seller_id != event.person.id:
         return
     post = post_rows.save_post(
-        tx,
-        link.id,
-        post_rows.MessagePlace(f"{INLINE}{event.message_id}", 0),
-        post_rows.SHARED,
-        now,
+        tx, link.id, post_rows.MessagePlace(f"{INLINE}{event.message_id}", 0), post_rows.SHARED, now
     )
     post_rows.record_shown(tx, post.id, post_rows.PostContent(None, words))
     post_rows.refresh_one(tx, queues, post, now)
 
 
-def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
+def open_deep_link(context: EventContext, payload: str) -> bool:
     """Reply to a visitor of a request's deep link; return False for any other `/start` payload.
 
     The seller gets their own card, other people get the public card. A deleted request gets the
@@ -200,7 +186,7 @@ def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
     return True
 
 
-def refresh_visited_card(context: event_context.EventContext, action: replies.Action) -> str | None:
+def refresh_visited_card(context: EventContext, action: replies.Action) -> str | None:
     """Refresh a visitor's card in its message; return the text of the answer, if any."""
     link, press = link_rows.find_link(context.tx, action[1]), context.press
     known = (*SHOWN, link_rows.DELETED)

@@ -320,7 +320,8 @@ def destination_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     """Ask where the money goes, in the terms of the service that pays it out."""
     service = seller.paid_at
     if service.rails:
-        return "\n\n".join([seller.text("payout-first"), *kind_lines(seller)])
+        about = (seller.text(f"payout-about-{kind}") for kind in service.rails)
+        return "\n\n".join([seller.text("payout-first"), *about])
     is_setting = draft.form == "settings"
     kind = "handcash" if service.is_handcash else "other" if service.host else "test"
     parts = [
@@ -329,11 +330,6 @@ def destination_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
         seller.text("destination-later" if is_setting else "destination-kept"),
     ]
     return "\n".join(parts)
-
-
-def kind_lines(seller: drafts.Seller) -> list[str]:
-    """Explain each kind of payout account that the service takes."""
-    return [seller.text(f"payout-about-{kind}") for kind in seller.paid_at.rails]
 
 
 def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
@@ -424,11 +420,6 @@ def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str
     )
 
 
-def units_of(draft: drafts.RequestDraft) -> int | None:
-    """Return how many units a request sells: a drop's number, or one for a one-off."""
-    return 1 if draft.kind == "oneoff" else draft.units
-
-
 def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | None = None) -> str:
     """Return what buyers get, as one line of plain text."""
     if goods.kind == request_spec.CODES:
@@ -464,7 +455,8 @@ def goods_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     if goods.kind != request_spec.CODES:
         value = replies.escaped(goods_words(goods, seller), _SHOWN_TEXT)
         return seller.text("review-goods", value=value)
-    fit = seller.text("review-goods", value=fit_line(goods, units_of(draft), language))
+    units = 1 if draft.kind == "oneoff" else draft.units
+    fit = seller.text("review-goods", value=fit_line(goods, units, language))
     return "\n".join(filter(None, [fit, ends_line(goods, language)]))
 
 

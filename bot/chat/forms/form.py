@@ -195,10 +195,8 @@ def take_message(
         has_file = sent is not None and (sent.photo or sent.file) is not None
         key = "file-first" if has_file else "not-understood"
         return flow.FormResult(None, (Reply(seller.text(key), questions.menu(seller.language)),))
-    if draft.must_resume or _is_old(draft, now):
-        return flow.FormResult(
-            replace(draft, must_resume=True), (questions.resume_prompt(draft, seller),)
-        )
+    if offer := _offer_again(draft, seller, now):
+        return offer
     if sent is None:
         return inputs.take_text(draft, text, seller, now)
     if isinstance(draft, drafts.NewDraft):
@@ -244,15 +242,16 @@ def take_file(
     """Take a file for buyers; return None if the form's question asks for something else."""
     if not goods_form.takes_goods(draft):
         return None
-    if draft.must_resume or _is_old(draft, now):
-        return flow.FormResult(
-            replace(draft, must_resume=True), (questions.resume_prompt(draft, seller),)
-        )
-    return goods_form.take_file(draft, file, seller)
+    return _offer_again(draft, seller, now) or goods_form.take_file(draft, file, seller)
 
 
-def _is_old(draft: drafts.Draft, now: int) -> bool:
-    return draft.touched_at is not None and now - draft.touched_at > LATE_AFTER
+def _offer_again(draft: drafts.Draft, seller: drafts.Seller, now: int) -> flow.FormResult | None:
+    """Offer to continue a form whose last message is long ago; None if it is recent."""
+    is_old = draft.touched_at is not None and now - draft.touched_at > LATE_AFTER
+    if not (draft.must_resume or is_old):
+        return None
+    prompt = questions.resume_prompt(draft, seller)
+    return flow.FormResult(replace(draft, must_resume=True), (prompt,))
 
 
 def line_with_photo(

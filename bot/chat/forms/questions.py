@@ -9,7 +9,6 @@ from typing import Any
 from bot.chat.forms import field_texts, request_fields, seller_texts, typed_text
 from bot.chat.forms.field import Field
 from bot.chat.model import drafts, moments, payout, replies, zones
-from bot.core.text import translations
 
 
 def prompt(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) -> replies.Reply:
@@ -169,31 +168,20 @@ def moment_rows(draft: drafts.Draft, seller: drafts.Seller, times: Iterable[int]
 QUIET = ((22 * 60, 7 * 60), (20 * 60, 9 * 60))
 """Quiet hours offered, in minutes of the day."""
 
-
-def _quiet_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    offers = (
-        field_texts.offer_button(draft, seller_texts.hours(each), "hours", f"{each[0]}-{each[1]}")
-        for each in QUIET
-    )
-    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.quiet))
-
-
 SUMMARY = (8 * 60, 20 * 60)
 """Times of the summary offered, in minutes of the day."""
 
 
-def _summary_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    offers = (
-        field_texts.offer_button(draft, seller_texts.clock(minute), "minute", str(minute))
-        for minute in SUMMARY
-    )
-    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.summary))
-
-
-def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.Rows:
-    if value is None:
-        return ()
-    return ((field_texts.text_button(draft, seller, "button-off", "off", draft.step),),)
+def _hour_rows(draft: drafts.SettingsDraft, seller: drafts.Seller) -> replies.Rows:
+    """Offer quiet hours or times of the summary, and to switch them off if they are on."""
+    if draft.step == "quiet":
+        offers = [(seller_texts.hours(each), "hours", f"{each[0]}-{each[1]}") for each in QUIET]
+    else:
+        offers = [(seller_texts.clock(each), "minute", str(each)) for each in SUMMARY]
+    rows = field_texts.in_rows((field_texts.offer_button(draft, *each) for each in offers), 2)
+    if (seller.quiet if draft.step == "quiet" else seller.summary) is None:
+        return rows
+    return (*rows, (field_texts.text_button(draft, seller, "button-off", "off", draft.step),))
 
 
 def fingerprint(draft: drafts.NewDraft, seller: drafts.Seller) -> str:
@@ -230,8 +218,8 @@ def _options_rows(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows
 _OFFERS: dict[str, Callable[[Any, drafts.Seller], replies.Rows]] = {
     "destination": field_texts.payout_kinds,
     "zone": lambda draft, seller: zone_rows(draft, seller, zones.suggested_zones(seller.language)),
-    "quiet": _quiet_rows,
-    "summary": _summary_rows,
+    "quiet": _hour_rows,
+    "summary": _hour_rows,
     "review": _review_rows,
     "options": _options_rows,
     request_fields.FILE_STEP: field_texts.file_answers,
@@ -243,10 +231,6 @@ _OFFERS: dict[str, Callable[[Any, drafts.Seller], replies.Rows]] = {
 
 def menu(language: str) -> replies.Rows:
     """Return the buttons of the main menu: new request, list, help."""
-    return (
-        (replies.Button(translations.t(language, "button-new"), action=("new",)),),
-        (
-            replies.Button(translations.t(language, "button-list"), action=("list", "0")),
-            replies.Button(translations.t(language, "button-help"), action=("help",)),
-        ),
-    )
+    listed = replies.text_button(language, "button-list", "list", "0")
+    helped = replies.text_button(language, "button-help", "help")
+    return ((replies.text_button(language, "button-new", "new"),), (listed, helped))

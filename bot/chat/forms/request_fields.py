@@ -72,11 +72,6 @@ def _check_end(draft: drafts.RequestDraft, at: int) -> replies.Problem | None:
     return replies.Problem("problem-ends-early") if early else None
 
 
-def _units_after(units: int | None, removed: int) -> int:
-    """Return the remaining units after a removal: at least 1, the minimum of a spec."""
-    return max(1, (units or 0) - removed)
-
-
 # How times are shown.
 
 
@@ -125,7 +120,11 @@ UNITS = field.Field(
     display=field.FieldDisplay(line=field_texts.units_line),
     wire=field.Wire(path="totalUnits"),
     edit=field.Edit(
-        place=7, path="decreaseRemainingUnits", apply=_units_after, decides_status=True
+        place=7,
+        path="decreaseRemainingUnits",
+        # at least 1 unit is left, the minimum of a spec
+        apply=lambda units, removed: max(1, (units or 0) - removed),
+        decides_status=True,
     ),
 )
 GOAL = field.Field(

@@ -78,7 +78,7 @@ def account_saved(
 
     If a new request waited for an account, its form continues.
     """
-    saved = seller_texts.saved_reply(account, seller.account_of(account.way), seller.language)
+    saved = seller_texts.saved_reply(account, seller.account_of(account.way), seller)
     others = [one for one in seller.accounts if one.way != account.way]
     seller = replace(seller, accounts=(*others, account))
     paused = draft.paused

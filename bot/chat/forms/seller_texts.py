@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from bot.chat.forms import field_texts, typed_text
 from bot.chat.model import drafts, payout, replies, zones
@@ -18,7 +19,6 @@ from bot.interface.fields import MAX_ABOUT, MAX_NAME
 _ACCOUNT_LABEL = 60
 """UTF-16 units of an account's label in a text."""
 
-
 _REFUSAL = 500
 """UTF-16 units of the service's message."""
 
@@ -28,41 +28,35 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
     language, service = seller.language, seller.paid_at
     if not service.rails:
         key = "payout-elsewhere" if service.host else "payout-test"
-        settings = replies.Button(seller.text("button-payout-settings"), action=("settings",))
-        return replies.Reply(
-            seller.text(key, host=replies.escaped(service.host or "")), ((settings,),)
-        )
+        settings = replies.text_button(language, "button-payout-settings", "settings")
+        text = seller.text(key, host=replies.escaped(service.host or ""))
+        return replies.Reply(text, ((settings,),))
+    shown = seller.text("payout-page-none")
     if seller.accounts:
         shown = "\n".join([seller.text("payout-page"), *account_lines(seller)])
-    else:
-        shown = seller.text("payout-page-none")
-    left = [
-        kind for kind in service.rails if kind == payout.BANK or seller.account_of(kind) is None
-    ]
-    offers = [seller.text(f"payout-about-{kind}") for kind in left]
-    parts = (shown, seller.text("payout-connect") if offers else None, *offers)
-    own = []
+    rows, offers = [], []
     for account in seller.accounts:
         # a wallet's label says enough, a bank account's only its end
-        values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
-        label = seller.text("button-payout-account", **values)
-        own.append((replies.Button(replies.plain(label), action=("account", account.way)),))
-    kinds = []
-    for kind in left:
+        values = {"kind": account.kind, "way": _way(account, seller), "label": account.label}
+        label = replies.plain(seller.text("button-payout-account", **values))
+        rows.append((replies.Button(label, action=("account", account.way)),))
+    for kind in service.rails:
+        if kind != payout.BANK and seller.account_of(kind):
+            continue
+        offers.append(seller.text(f"payout-about-{kind}"))
         label = seller.text(f"button-payout-{kind}")
         if seller.accounts:
             label = seller.text("button-payout-another", kind=label)
-        kinds.append(replies.Button(label, action=("getpaid", kind)))
-    return replies.Reply("\n\n".join(filter(None, parts)), (*own, *field_texts.in_rows(kinds, 1)))
+        rows.append((replies.Button(label, action=("getpaid", kind)),))
+    parts = (shown, seller.text("payout-connect") if offers else None, *offers)
+    return replies.Reply("\n\n".join(filter(None, parts)), tuple(rows))
 
 
 def account_lines(seller: drafts.Seller) -> list[str]:
     """Return a line for each payout account, in the order in which payments use them."""
     return [
         seller.text(
-            "payout-line-auto" if account.automatic else "payout-line",
-            way=seller.text(f"payout-way-{account.way}"),
-            label=replies.escaped(account.label, _ACCOUNT_LABEL),
+            "payout-line-auto" if account.automatic else "payout-line", **_named(account, seller)
         )
         for account in seller.accounts
     ]
@@ -70,45 +64,35 @@ def account_lines(seller: drafts.Seller) -> list[str]:
 
 def schemes_page(seller: drafts.Seller) -> replies.Reply:
     """Ask for the kind of bank account."""
-    rows = [
-        (
-            replies.Button(
-                seller.text(f"payout-way-bank-{scheme}"),
-                action=("getpaid", f"bank-{scheme}"),
-            ),
-        )
-        for scheme in payout.SCHEMES
-    ]
-    back = replies.Button(seller.text("button-back"), action=("getpaid",))
+    ways = [f"bank-{scheme}" for scheme in payout.SCHEMES]
+    language = seller.language
+    rows = [(replies.text_button(language, f"payout-way-{way}", "getpaid", way),) for way in ways]
+    back = replies.text_button(language, "button-back", "getpaid")
     return replies.Reply(seller.text("payout-schemes"), (*rows, (back,)))
 
 
-def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
+def account_page(account: payout.PayoutAccount, seller: drafts.Seller) -> replies.Reply:
     """Show one account, with buttons to replace and remove it."""
-    replaced = replies.Button(
-        translations.t(language, "button-payout-replace"), action=("getpaid", account.way)
-    )
-    removed = replies.Button(
-        translations.t(language, "button-remove"), action=("account", account.way, "remove")
-    )
-    back = replies.Button(translations.t(language, "button-back"), action=("getpaid",))
-    return replies.Reply(_described(account, language), ((replaced, removed), (back,)))
+    way, language = account.way, seller.language
+    replaced = replies.text_button(language, "button-payout-replace", "getpaid", way)
+    removed = replies.text_button(language, "button-remove", "account", way, "remove")
+    back = replies.text_button(language, "button-back", "getpaid")
+    return replies.Reply(_described(account, seller), ((replaced, removed), (back,)))
 
 
-def removal_question(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
+def removal_question(
+    account: payout.PayoutAccount, affected: int, seller: drafts.Seller
+) -> replies.Reply:
     """Ask before an account is removed; without it, `affected` links can't be paid."""
     lines = [
-        translations.t(
-            language, "payout-remove", way=_way(account, language), label=_label(account)
-        ),
-        translations.t(language, "payout-remove-links", count=affected),
-        translations.t(language, "payout-remove-kept"),
+        seller.text("payout-remove", **_named(account, seller)),
+        seller.text("payout-remove-links", count=affected),
+        seller.text("payout-remove-kept"),
     ]
-    words = ("account", account.way, "remove", fingerprint(account))
-    yes = replies.Button(
-        translations.t(language, "button-payout-remove-yes"), action=words, style=replies.DANGER
-    )
-    no = replies.Button(translations.t(language, "button-keep-it"), action=("account", account.way))
+    words, language = ("account", account.way), seller.language
+    sure = (*words, "remove", fingerprint(account))
+    yes = replies.text_button(language, "button-payout-remove-yes", *sure, style=replies.DANGER)
+    no = replies.text_button(language, "button-keep-it", *words)
     return replies.Reply("\n".join(lines), ((yes,), (no,)))
 
 
@@ -125,40 +109,36 @@ def refusal_text(problem: errors.FieldProblem, language: str) -> str:
 
 
 def saved_reply(
-    account: payout.PayoutAccount, before: payout.PayoutAccount | None, language: str
+    account: payout.PayoutAccount, before: payout.PayoutAccount | None, seller: drafts.Seller
 ) -> replies.Reply:
     """Return the notice that money goes to this account from now on."""
-    key = "payout-saved" if before is None else "payout-replaced"
-    values = {"way": _way(account, language), "label": _label(account)}
-    if before is not None:
-        values["before"] = _label(before)
-    text = f"{translations.t(language, key, **values)}\n{_how_known(account, language)}"
-    return _alarm(text, language)
+    if before is None:
+        text = seller.text("payout-saved", **_named(account, seller))
+    else:
+        values = _named(account, seller)
+        text = seller.text("payout-replaced", **values, before=_label(before))
+    return _alarm(f"{text}\n{_how_known(account, seller)}", seller)
 
 
-def removed_reply(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
+def removed_reply(
+    account: payout.PayoutAccount, affected: int, seller: drafts.Seller
+) -> replies.Reply:
     """Return the notice that an account is removed; `affected` links can't be paid now."""
-    text = translations.t(
-        language, "payout-removed", way=_way(account, language), label=_label(account)
-    )
-    return _alarm(
-        f"{text}\n{translations.t(language, 'payout-removed-links', count=affected)}", language
-    )
+    text = seller.text("payout-removed", **_named(account, seller))
+    return _alarm(f"{text}\n{seller.text('payout-removed-links', count=affected)}", seller)
 
 
-def _alarm(text: str, language: str) -> replies.Reply:
+def _alarm(text: str, seller: drafts.Seller) -> replies.Reply:
     """Add instructions in case somebody else made the change."""
-    accounts = replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
-    return replies.Reply(f"{text}\n\n{translations.t(language, 'payout-not-you')}", ((accounts,),))
+    accounts = replies.text_button(seller.language, "button-payout", "getpaid")
+    return replies.Reply(f"{text}\n\n{seller.text('payout-not-you')}", ((accounts,),))
 
 
 COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦🇹", "FR": "🇫🇷", "IT": "🇮🇹"}
 """Countries offered for a Swiss account's holder; any other code can be typed."""
 
-
 HIDDEN = "…"
 """Shown instead of a typed secret."""
-
 
 ALBY_LINK = (
     "https://my.albyhub.com/apps/new?name=Payment+links"
@@ -166,25 +146,20 @@ ALBY_LINK = (
 )
 """The page where Alby Hub grants a key for only these methods, which can't spend money."""
 
-
 _KEPT = 24
 """UTF-16 units of an answer on a button."""
 
 
 def payout_question(draft: drafts.PayoutDraft, seller: drafts.Seller) -> str:
     """Ask for an account's field, or show the progress of its check."""
-    language, way = seller.language, draft.way
-    match draft.step:
-        case step if step in (payout.CHECKING, payout.SAVING):
-            return seller.text("payout-checking" if step == payout.CHECKING else "payout-saving")
-        case step if step == payout.FOUND and draft.found:
-            before = seller.account_of(way)
-            changes = None
-            if before is not None:
-                changes = seller.text("payout-found-replaces", label=_label(before))
-            found = _described(draft.found, language, _given_holder(draft))
-            parts = (seller.text("payout-found"), found, changes)
-            return "\n\n".join(filter(None, parts))
+    way = draft.way
+    if draft.step in (payout.CHECKING, payout.SAVING):
+        return seller.text("payout-checking" if draft.step == payout.CHECKING else "payout-saving")
+    if draft.step == payout.FOUND and draft.found:
+        parts = [seller.text("payout-found"), _described(draft.found, seller, _given_holder(draft))]
+        if before := seller.account_of(way):
+            parts.append(seller.text("payout-found-replaces", label=_label(before)))
+        return "\n\n".join(parts)
     fields, field = payout.fields_of(way, draft.answers), payout.PAYOUT_STEPS[draft.step]
     asked = seller.text(f"payout-ask-{way}-{field}")
     if len(fields) == 1:
@@ -234,24 +209,26 @@ def payout_rows(draft: drafts.PayoutDraft, seller: drafts.Seller) -> replies.Row
     return rows
 
 
-def _described(account: payout.PayoutAccount, language: str, holder: str = "") -> str:
-    name = translations.t(
-        language, "payout-account", way=_way(account, language), label=_label(account)
-    )
-    return "\n".join(filter(None, (name, holder, _how_known(account, language))))
+def _described(account: payout.PayoutAccount, seller: drafts.Seller, holder: str = "") -> str:
+    name = seller.text("payout-account", **_named(account, seller))
+    return "\n".join(filter(None, (name, holder, _how_known(account, seller))))
 
 
-def _how_known(account: payout.PayoutAccount, language: str) -> str:
+def _how_known(account: payout.PayoutAccount, seller: drafts.Seller) -> str:
     """Return how the seller learns of payments."""
     if account.automatic:
-        return translations.t(language, "payout-automatic")
-    return translations.t(
-        language, "payout-by-hand" if account.kind == payout.BANK else "payout-by-hand-wallet"
-    )
+        return seller.text("payout-automatic")
+    is_bank = account.kind == payout.BANK
+    return seller.text("payout-by-hand" if is_bank else "payout-by-hand-wallet")
 
 
-def _way(account: payout.PayoutAccount, language: str) -> str:
-    return translations.t(language, f"payout-way-{payout.way_of(account.kind, account.scheme)}")
+def _named(account: payout.PayoutAccount, seller: drafts.Seller) -> dict[str, str]:
+    """Return the variables of texts that name an account."""
+    return {"way": _way(account, seller), "label": _label(account)}
+
+
+def _way(account: payout.PayoutAccount, seller: drafts.Seller) -> str:
+    return seller.text(f"payout-way-{account.way}")
 
 
 def _label(account: payout.PayoutAccount) -> str:
@@ -273,10 +250,8 @@ PICTOGRAMS = {
 }
 """A pictogram for each accent colour, because Telegram's texts have no colours."""
 
-
 SHOWN = ("sellername", "sellerabout", "sellercontact", "selleraccent", "sellerimage")
 """The steps of the profile, in the order of the page."""
-
 
 _PROFILE_LABEL = 40
 """UTF-16 units of a name on a button."""
@@ -298,9 +273,8 @@ def profile_line(step: str, profile: drafts.Profile, language: str) -> str | Non
         case "sellerimage":
             return translations.t(language, "profile-picture")
         case "sellercontact":
-            return translations.t(
-                language, "profile-contact", contact=replies.escaped(contacts.contact_text(value))
-            )
+            contact = replies.escaped(contacts.contact_text(value))
+            return translations.t(language, "profile-contact", contact=contact)
         case "selleraccent":
             return translations.t(language, "profile-accent", colour=accent_label(value, language))
         case _:
@@ -313,45 +287,30 @@ def profile_page(seller: drafts.Seller, note: str | None = None) -> replies.Repl
     lines = [profile_line(step, profile, language) for step in SHOWN]
     shown = "\n".join(filter(None, lines))
     key = "profile" if profile.name else "profile-hidden" if shown else "profile-none"
-    parts = (note, seller.text(key), shown)
-    return replies.Reply("\n\n".join(filter(None, parts)), _page_rows(seller))
-
-
-def _page_rows(seller: drafts.Seller) -> replies.Rows:
-    def change(step: str) -> replies.Button:
-        return replies.Button(seller.text(f"button-{step}"), action=("settings", step))
-
-    back = replies.Button(seller.text("button-back"), action=("settings",))
-    page = seller.hints.page
-    see = (replies.Button(seller.text("button-profile-see"), url=page),) if page else ()
-    return (
-        (change("sellername"), change("sellerimage")),
-        (change("sellerabout"), change("sellercontact")),
-        (change("selleraccent"), *see),
-        (back,),
-    )
+    steps = ("sellername", "sellerimage", "sellerabout", "sellercontact", "selleraccent")
+    buttons = [replies.text_button(language, f"button-{step}", "settings", step) for step in steps]
+    if page := seller.hints.page:
+        buttons.append(replies.Button(seller.text("button-profile-see"), url=page))
+    back = replies.text_button(language, "button-back", "settings")
+    text = "\n\n".join(filter(None, (note, seller.text(key), shown)))
+    return replies.Reply(text, (*field_texts.in_rows(buttons, 2), (back,)))
 
 
 def profile_offer(name: str | None, language: str) -> replies.Reply:
     """Ask a seller which name payers should see; `name` is the name at Telegram, if usable."""
-    later = replies.Button(
-        translations.t(language, "button-profile-later"), action=("profile", "later")
-    )
-    own = replies.Button(translations.t(language, "button-profile-own"), action=("profile",))
+    later = replies.text_button(language, "button-profile-later", "profile", "later")
+    own = replies.text_button(language, "button-profile-own", "profile")
     if name is None:
         return replies.Reply(translations.t(language, "profile-offer-unnamed"), ((own,), (later,)))
     use = replies.Button(use_label(name, language), action=("profile", "use", offer_key(name)))
-    return replies.Reply(
-        translations.t(language, "profile-offer", name=replies.escaped(name)),
-        ((use,), (own, later)),
-    )
+    text = translations.t(language, "profile-offer", name=replies.escaped(name))
+    return replies.Reply(text, ((use,), (own, later)))
 
 
 def use_label(value: str, language: str) -> str:
     """Return the label of a button that takes an offered value."""
-    return translations.t(
-        language, "button-profile-use", value=replies.plain(value, _PROFILE_LABEL)
-    )
+    value = replies.plain(value, _PROFILE_LABEL)
+    return translations.t(language, "button-profile-use", value=value)
 
 
 def profile_question(draft: drafts.SettingsDraft, seller: drafts.Seller) -> str:
@@ -365,31 +324,24 @@ def profile_question(draft: drafts.SettingsDraft, seller: drafts.Seller) -> str:
 def profile_rows(draft: drafts.SettingsDraft, seller: drafts.Seller) -> replies.Rows:
     """Return the buttons of a profile's step: offered answers, and Remove if there is a value."""
     present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
-    remove = field_texts.text_button(draft, seller, "button-remove", "clear", draft.step)
-    return (*_offers(draft, seller, present), *(((remove,),) if present else ()))
-
-
-def _offers(
-    draft: drafts.SettingsDraft, seller: drafts.Seller, present: str | None
-) -> replies.Rows:
-    language = seller.language
+    rows: list[tuple[replies.Button, ...]] = []
     if draft.step == "sellerimage":
-        return (
-            (field_texts.text_button(draft, seller, "button-profile-photo", "telegram-photo"),),
-        )
+        photo = field_texts.text_button(draft, seller, "button-profile-photo", "telegram-photo")
+        rows.append((photo,))
     if draft.step == "selleraccent":
-        labels = (
-            (field_texts.TICK * (each == present) + accent_label(each, language), each)
-            for each in PICTOGRAMS
-        )
-        return field_texts.in_rows(
-            (field_texts.offer_button(draft, label, "accent", each) for label, each in labels), 2
-        )
-    return tuple(
-        (field_texts.offer_button(draft, use_label(value, language), "offer", offer_key(value)),)
-        for value in offered_values(draft.step, seller)
-        if value != present
-    )
+        buttons = []
+        for accent in PICTOGRAMS:
+            label = field_texts.TICK * (accent == present) + accent_label(accent, seller.language)
+            buttons.append(field_texts.offer_button(draft, label, "accent", accent))
+        rows += field_texts.in_rows(buttons, 2)
+    for value in offered_values(draft.step, seller):
+        if value != present:
+            label = use_label(value, seller.language)
+            rows.append((field_texts.offer_button(draft, label, "offer", offer_key(value)),))
+    if present:
+        remove = field_texts.text_button(draft, seller, "button-remove", "clear", draft.step)
+        rows.append((remove,))
+    return tuple(rows)
 
 
 def offered_values(step: str, seller: drafts.Seller) -> tuple[str, ...]:
@@ -404,14 +356,11 @@ def offer_key(value: str) -> str:
     return f"{zlib.crc32(value.encode()):08x}"
 
 
-def read_name(text: str) -> str | replies.Problem:
-    """Parse the name that payers see: one line, 1 to 100 characters, at least one visible."""
-    return typed_text.read_line(text, "sellername", MAX_NAME)
+read_name = partial(typed_text.read_line, field="sellername", most=MAX_NAME)
+"""Parses the name that payers see: one line, 1 to 100 characters, at least one visible."""
 
-
-def read_about(text: str) -> str | replies.Problem:
-    """Parse the line about a seller: up to 160 characters."""
-    return typed_text.read_line(text, "sellerabout", MAX_ABOUT)
+read_about = partial(typed_text.read_line, field="sellerabout", most=MAX_ABOUT)
+"""Parses the line about a seller: up to 160 characters."""
 
 
 def read_contact(text: str) -> str | replies.Problem:
@@ -450,10 +399,7 @@ def settings(seller: drafts.Seller) -> replies.Reply:
     """Show the seller's destination, profile, zone and hours, with buttons to change them."""
     language = seller.language
     text, button = _destination(seller)
-    rows = [
-        (replies.Button(seller.text("button-profile"), action=("profile",)),),
-        (button,),
-    ]
+    rows = [(replies.text_button(language, "button-profile", "profile"),), (button,)]
     if name := seller.profile.name:
         text += "\n" + seller.text("settings-profile", name=replies.escaped(name))
     values = {
@@ -464,23 +410,22 @@ def settings(seller: drafts.Seller) -> replies.Reply:
     for name, value in values.items():
         if value:
             text += "\n" + seller.text(f"settings-{name}", value=value)
-        rows.append((replies.Button(seller.text(f"button-{name}"), action=("settings", name)),))
+        rows.append((replies.text_button(language, f"button-{name}", "settings", name),))
     return replies.Reply(text, tuple(rows))
 
 
 def _destination(seller: drafts.Seller) -> tuple[str, replies.Button]:
     """Return where the money goes, and the button that changes it."""
+    language, step = seller.language, ("settings", "destination")
     if seller.paid_at.rails:
         shown = "\n".join([seller.text("payout-settings"), *account_lines(seller)])
         text = shown if seller.accounts else seller.text("payout-settings-none")
-        return text, replies.Button(seller.text("button-payout"), action=("getpaid",))
+        return text, replies.text_button(language, "button-payout", "getpaid")
     if seller.destination is None:
-        text = seller.text("settings-none")
-        label = seller.text("button-set-destination")
-    else:
-        text = seller.text("settings", destination=replies.escaped(seller.destination))
-        label = seller.text("button-change-destination")
-    return text, replies.Button(label, action=("settings", "destination"))
+        button = replies.text_button(language, "button-set-destination", *step)
+        return seller.text("settings-none"), button
+    text = seller.text("settings", destination=replies.escaped(seller.destination))
+    return text, replies.text_button(language, "button-change-destination", *step)
 
 
 def clock(minute: int) -> str:

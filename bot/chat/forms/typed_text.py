@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 from bot.chat.model import drafts, payout, replies
 from bot.core import errors
@@ -58,16 +59,6 @@ class AmbiguousAmount:
     currency: str | None
 
 
-def read_name(text: str) -> str | replies.Problem:
-    """Parse the name of a request: one line, 1 to 100 characters, at least one visible."""
-    return read_line(text, "name", fields.MAX_NAME)
-
-
-def read_description(text: str) -> str | replies.Problem:
-    """Parse the description of a request: folded to one line, up to 500 characters."""
-    return read_line(text, "description", fields.MAX_TEXT)
-
-
 def read_destination(
     text: str, service: drafts.PayoutService = drafts.TEST_MONEY
 ) -> str | replies.Problem:
@@ -86,24 +77,6 @@ def read_destination(
     if service.is_handcash and not _HANDCASH.fullmatch(line):
         return replies.Problem("problem-destination-handcash")
     return line
-
-
-def read_poster_text(text: str) -> str | replies.Problem:
-    """Parse the text for a poster: up to 300 characters, with its line breaks."""
-    return _read_lines(text, "postertext", MAX_POSTER_TEXT)
-
-
-def read_thanks(text: str) -> str | replies.Problem:
-    """Parse a thank-you message: up to 500 characters, with line breaks."""
-    return _read_lines(text, "thanks", fields.MAX_TEXT)
-
-
-def _read_lines(text: str, field: str, most: int) -> str | replies.Problem:
-    text = sanitize.in_order(text)
-    folded = read_line(text, field, most)
-    if isinstance(folded, replies.Problem):
-        return folded
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
 def read_redirect(text: str) -> str | replies.Problem:
@@ -152,6 +125,21 @@ def read_line(text: str, field: str, most: int) -> str | replies.Problem:
     if len(line) > most:
         return replies.Problem(f"problem-{field}-long", {"length": len(line), "most": most})
     return line
+
+
+def read_lines(text: str, field: str, most: int) -> str | replies.Problem:
+    """Like `read_line`, but keep line breaks; empty lines are removed."""
+    text = sanitize.in_order(text)
+    folded = read_line(text, field, most)
+    if isinstance(folded, replies.Problem):
+        return folded
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
+read_name = partial(read_line, field="name", most=fields.MAX_NAME)
+read_description = partial(read_line, field="description", most=fields.MAX_TEXT)
+read_poster_text = partial(read_lines, field="postertext", most=MAX_POSTER_TEXT)
+read_thanks = partial(read_lines, field="thanks", most=fields.MAX_TEXT)
 
 
 def _is_visible(char: str) -> bool:

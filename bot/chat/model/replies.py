@@ -64,6 +64,11 @@ class Button:
     """SUCCESS, DANGER, or None for no colour."""
 
 
+def text_button(language: str, key: str, *action: str, style: str | None = None) -> Button:
+    """Build a button with the text `key` that sends `action`."""
+    return Button(translations.t(language, key), action, style=style)
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A message in Telegram's HTML."""

@@ -189,7 +189,7 @@ def _conclude_save(
     _resume_form(
         outcome,
         lambda draft, _: seller_forms.account_saved(draft, account, seller),
-        otherwise=seller_texts.saved_reply(account, before, seller.language),
+        otherwise=seller_texts.saved_reply(account, before, seller),
     )
     outcome.add_later(jobs.RefreshPayable(outcome.job.seller_id, unpayable=True), 0)
 
@@ -205,7 +205,7 @@ def _conclude_remove(
         return
     audit_trail.record_account(outcome.tx, outcome.job.seller_id, gone, None, outcome.now)
     affected = seller_rows.links_without(outcome.tx, outcome.job.seller_id, accounts)
-    outcome.answer(seller_texts.removed_reply(gone, affected, seller.language))
+    outcome.answer(seller_texts.removed_reply(gone, affected, seller))
     outcome.add_later(jobs.RefreshPayable(outcome.job.seller_id, unpayable=False), 0)
 
 

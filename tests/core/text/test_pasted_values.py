@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.chat.forms import typed_text
-from bot.chat.forms.line_text import read_line
+from bot.chat.forms.one_line import read_line
 from bot.chat.forms.seller_texts import read_contact
 from bot.chat.forms.shares_and_amounts import read_amounts, read_portions
 from bot.chat.model.moments import read_clock, read_hours, read_moment
