@@ -123,6 +123,8 @@ async def test_a_new_field_is_asked_stored_and_edited(world: World, run: Process
     await sam.press(card, "Ledger account", "Under which account")
     await sam.say("8401", "Ledger account updated: 8401")
     assert run.rows(stored) == [("8401",)]
+    logged = "SELECT details FROM audit WHERE action = 'request.edited' ORDER BY at DESC LIMIT 1"
+    assert "ledger" in run.rows(logged)[0][0]
     await sam.edit(card)
     asked = await sam.press(card, "Ledger account", "Under which account")
     await sam.press(asked, "🗑", "Ledger account removed.")
@@ -143,8 +145,9 @@ async def test_a_new_column_is_exported_and_erased(followed: Path, tmp_path: Pat
     async with foreign_service(tmp_path, **code) as (run, keys):
         own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
         async with patient_client(run.url, own) as seller:
-            body = {**NEW, "requestedUserData": ["email"]}
+            body = {**NEW, "requestedUserData": ["email"], "ledger": "8400"}
             made = (await seller.post("/v3/paymentRequests", json=body)).json()
+            assert made["ledger"] == "8400"
             paid = await pay(made["paymentRequestUrl"], email="anna@mail.example")
             assert paid.status_code == 303
     with closing(sqlite3.connect(run.database)) as file, file:
@@ -152,6 +155,8 @@ async def test_a_new_column_is_exported_and_erased(followed: Path, tmp_path: Pat
     folder = run.database.parent
     status, exported, _ = await run_command(folder, "export", **code)
     assert (status, "12 Elm Street" in "\n".join(exported)) == (0, True)
+    _, exported, _ = await run_command(folder, "export", "--no-payers", **code)
+    assert (len(exported), "deliveryAddress" in exported[0]) == (2, False)
     status, _, _ = await run_command(folder, "erase", "anna@mail.example", "--yes", **code)
     assert (status, run.rows("SELECT delivery_address FROM payments")) == (0, [(None,)])
     assert b"12 Elm Street" not in b"".join(one.read_bytes() for one in folder.iterdir())

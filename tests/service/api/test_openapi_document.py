@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from bot.core.errors import Internal, StorageError
 from bot.core.ops import readiness
+from bot.interface.vocabulary import PAYOUT_KINDS
 from bot.service.http import responses
 from bot.service.pages.site_routes import brief
 from tests.support.service_harness import NEW, ServiceHarness
@@ -184,6 +185,11 @@ async def test_calls_need_both_credentials_unless_public(service: ServiceHarness
         ("header", "App-Id"),
         ("header", "App-Secret"),
     ]
+
+
+async def test_the_details_of_each_kind_of_account_are_described(service: ServiceHarness) -> None:
+    body = (await document(service))["components"]["schemas"]["PayoutBody"]
+    assert not [kind for kind in PAYOUT_KINDS if f"`{kind}`:" not in body["description"]]
 
 
 async def test_bodies_have_their_limits_in_the_schema(service: ServiceHarness) -> None:
