@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 import structlog
@@ -26,10 +26,6 @@ from bot.core import clock, exact_json
 from bot.core.database import database, opening, private_files, urls, vault
 from bot.core.ops import log_setup
 from bot.core.text import sanitize
-
-if TYPE_CHECKING:
-    from click import Context, Parameter
-
 
 log = structlog.get_logger()
 
@@ -136,41 +132,29 @@ def _defused(text: str) -> str:
 # Types of options.
 
 
-class FilePath(click.ParamType[Path]):
-    """A path to a file or a folder; the command fails if the name is too long for the system."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> Path:
-        """Parse the argument; the command checks whether the path exists."""
-        path = Path(value)
-        try:
-            path.exists()
-        except OSError as error:  # the name is too long
-            self.fail(f"{error.strerror}: {str(path)[:SHOWN_OF_PATH]}…", param, ctx)
-        return path
+def file_path(text: str) -> Path:
+    """Parse a path; the command fails if the name is too long for the system."""
+    path = Path(text)
+    try:
+        path.exists()
+    except OSError as error:
+        raise click.BadParameter(f"{error.strerror}: {text[:SHOWN_OF_PATH]}…") from None
+    return path
 
 
-class Moment(click.ParamType[int]):
-    """A date, a time in ISO 8601 (UTC if no zone is named), or an age: 90d, 12h; epoch ms."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
-        """Parse the argument; if that fails, the command ends and shows the allowed forms."""
-        if isinstance(value, int):
-            return value
-        value = sanitize.typed(str(value), digits=True)
-        if age := AGE.fullmatch(value):
-            return clock.now() - int(age[1]) * UNITS[age[2]]
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            known = "write 2026-01-31, 2026-01-31T12:00:00Z or 90d"
-            self.fail(f"{value!r} is not a date or an age: {known}", param, ctx)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return int(moment.timestamp() * 1000)
+def date(value: str | int) -> int:
+    """Parse a date, a time in ISO 8601 (UTC if no zone is named), or an age: 90d, 12h; epoch ms."""
+    if isinstance(value, int):  # a default
+        return value
+    text = sanitize.typed(value, digits=True)
+    if age := AGE.fullmatch(text):
+        return clock.now() - int(age[1]) * UNITS[age[2]]
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        known = "write 2026-01-31, 2026-01-31T12:00:00Z or 90d"
+        raise click.BadParameter(f"{text!r} is not a date or an age: {known}") from None
+    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 # Options of several commands.

@@ -29,7 +29,7 @@ MEGABYTE = 1_000_000
 
 
 @click.command()
-@click.argument("to", metavar="TO", type=console.FilePath())
+@click.argument("to", metavar="TO", type=console.file_path)
 @console.AS_JSON_OBJECT
 def backup(to: Path, *, as_json: bool) -> None:
     """Copy the database to TO; the bot can keep running.
@@ -70,7 +70,7 @@ def backup(to: Path, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("source", metavar="[FROM]", type=console.FilePath(), required=False)
+@click.argument("source", metavar="[FROM]", type=console.file_path, required=False)
 @click.option("--replace", is_flag=True, help="Move a database with data aside first.")
 @click.option("--in-place", is_flag=True, help="Mark a database that its server restored.")
 def restore(source: Path | None, *, replace: bool, in_place: bool) -> None:
@@ -159,19 +159,17 @@ EXPORTED = ("payments", "requests", "sellers", "receipts")
     "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
     help="CSV for spreadsheets, or one JSON object per line.",
 )  # fmt: skip
-@click.option(
-    "--since", type=console.Moment(), default=0, metavar="DATE", help="Only from DATE on."
-)
+@click.option("--since", type=console.date, default=0, metavar="DATE", help="Only from DATE on.")
 @click.option(
     "--until",
-    type=console.Moment(),
+    type=console.date,
     default=exports.FOREVER,
     metavar="DATE",
     help="Only before DATE.",
 )
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
 @click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
-@click.option("--output", type=console.FilePath(), metavar="FILE", help="Write to a new file.")
+@click.option("--output", type=console.file_path, metavar="FILE", help="Write to a new file.")
 def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     """Write all payments, requests, sellers or kept receipts to standard output or a new file.
 
@@ -252,7 +250,7 @@ FOUND = {
 
 @click.command()
 @click.argument("who", metavar="[WHO]...", nargs=-1)
-@click.option("--before", type=console.Moment(), metavar="DATE", help="Only data from before DATE.")
+@click.option("--before", type=console.date, metavar="DATE", help="Only data from before DATE.")
 @click.option("--request", "request_id", metavar="ID", help="Only data given for this request.")
 @console.YES
 @console.AS_JSON_OBJECT

@@ -9,14 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot import config
 from bot.app.doctor import money_checks
 from bot.app.doctor.examination import examine
 from bot.app.doctor.findings import Installation
 from bot.core.database.opening import open_database
-from bot.core.errors import ConfigError
 from bot.service.rails import exchange_rates
 from tests.support.free_ports import free_port
 from tests.support.rate_sources import RateSource, coinbase, kraken, serve_sources, yadio
@@ -78,11 +75,6 @@ async def test_test_money_for_sellers_who_expect_real_money_is_a_fault() -> None
         "sellers have connected 3 accounts, but RAILS is sandbox: their links can't be paid."
     )
     assert text.endswith("Set RAILS=bank,nwc")
-
-
-def test_test_money_beside_real_money_is_refused() -> None:
-    with pytest.raises(ConfigError, match="can't be offered together"):
-        config.load(rails="sandbox,bank")
 
 
 async def test_banks_need_no_source_of_rates() -> None:
