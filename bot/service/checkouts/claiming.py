@@ -68,12 +68,10 @@ def record_claim(
     room = find_promise(tx, context, request, checkout, holder, now)
     inventory.take_back(tx, request.id, room or ())
     until, promised = now + context.claims, room is not None
-    if checkout.state(now) is vocabulary.CheckoutState.OPEN:
-        if not inventory.claim(tx, checkout, holder, now, until, promised=promised):
-            raise RuntimeError(f"checkout {checkout.id} was changed beside the lock")
-    elif not promised and (refusal := _refusal(tx, checkout, now)):
+    is_lapsed = checkout.state(now) is vocabulary.CheckoutState.LAPSED
+    if is_lapsed and not promised and (refusal := _refusal(tx, checkout, now)):
         raise refusal
-    elif not inventory.claim_again(tx, checkout, holder, now, until, promised=promised):
+    if not inventory.claim(tx, checkout, holder, now, until, promised=promised):
         raise _refusal(tx, checkout, now) or errors.NotPayable(RESERVED)
     claimed = _found(tx, checkout.id)
     notification_queues.queue_claim(tx, _request(tx, claimed, now), claimed)

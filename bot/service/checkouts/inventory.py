@@ -189,27 +189,15 @@ END = {
     for state, counts in _ENDED_COUNTS.items()
 }
 
-# Mark a checkout as claimed: the payer says that they paid, and the seller has time to confirm it.
-# The holder is stored, since caps count claims.
-_CLAIM = """
+# Mark an open or lapsed checkout as claimed: the payer says that they paid, and the seller has time
+# to confirm it. The holder is stored, since caps count claims; it stays if the caller's is unknown.
+CLAIM = """
     UPDATE checkouts SET state = 'claimed', claimed_at = :now, claim_lapses_at = :until,
-      held = :held, lapses_at = :lapses_at, network = {network}, site = {site},
-      counted_until = {counted}
-    WHERE id = :id AND {guard}
+      held = :held, lapses_at = :lapses_at, network = COALESCE(:network, network),
+      site = COALESCE(:site, site), counted_until = COALESCE(:counted, counted_until)
+    WHERE id = :id AND state = :state
+      AND (state = 'lapsed' OR (state = 'open' AND lapses_at > :now))
 """
-
-# A claim of an open checkout; the stored holder stays if the caller's is unknown.
-CLAIM = _CLAIM.format(
-    network="COALESCE(:network, network)",
-    site="COALESCE(:site, site)",
-    counted="COALESCE(:counted, counted_until)",
-    guard="state = 'open' AND lapses_at > :now",
-)
-
-# A claim of a lapsed checkout, with the holder who claims it now.
-CLAIM_AGAIN = _CLAIM.format(
-    network=":network", site=":site", counted=":counted", guard="state = 'lapsed'"
-)
 
 # Reserve units for a lapsed checkout that is claimed. Its request may have expired: the payer
 # came in time.
@@ -343,55 +331,33 @@ def claim(
     *,
     promised: bool,
 ) -> bool:
-    """Claim an open checkout until a time; return False if it isn't open.
+    """Claim an open or lapsed checkout until a time.
 
-    If `promised`, its units are held until then, otherwise until their reservation lapses.
+    If `promised`, its units are held until then; a lapsed checkout gets other units. Otherwise an
+    open checkout holds its units until their reservation lapses, and a lapsed one has none. Returns
+    False and changes nothing if too few units are left.
     """
-    lapses_at = until if promised else min(checkout.lapses_at, until)
-    return _claim(tx, CLAIM, checkout, holder, now, until, lapses_at, held=True)
-
-
-def claim_again(
-    tx: database.Transaction,
-    checkout: Checkout,
-    holder: Holder,
-    now: int,
-    until: int,
-    *,
-    promised: bool,
-) -> bool:
-    """Claim a lapsed checkout until a time, with other units if `promised`.
-
-    Returns False if too few are left.
-    """
-    order = {"id": checkout.request_id, "units": checkout.quantity}
-    if promised and not tx.execute(RESERVE_AGAIN, **order):
-        make_room(tx, checkout.request_id, checkout.quantity)
-        if not tx.execute(RESERVE_AGAIN, **order):
-            return False
-    if not _claim(tx, CLAIM_AGAIN, checkout, holder, now, until, until, held=promised):
-        raise RuntimeError(f"checkout {checkout.id} has not lapsed")
-    return True
-
-
-def _claim(
-    tx: database.Transaction,
-    statement: str,
-    checkout: Checkout,
-    holder: Holder,
-    now: int,
-    until: int,
-    lapses_at: int,
-    *,
-    held: bool,
-) -> bool:
-    if not tx.execute(
-        statement, id=checkout.id, now=now, until=until, lapses_at=lapses_at, held=int(held),
-        network=holder.network, site=holder.site, counted=0 if holder.is_counted else None,
-    ):  # fmt: skip
+    is_open = checkout.state(now) is vocabulary.CheckoutState.OPEN
+    if promised and not is_open and not _reserve_again(tx, checkout):
         return False
+    state = vocabulary.CheckoutState.OPEN if is_open else vocabulary.CheckoutState.LAPSED
+    lapses_at = until if promised or not is_open else min(checkout.lapses_at, until)
+    if not tx.execute(
+        CLAIM, id=checkout.id, now=now, until=until, lapses_at=lapses_at, state=state.value,
+        held=int(promised or is_open), network=holder.network, site=holder.site,
+        counted=0 if holder.is_counted else None,
+    ):  # fmt: skip
+        raise RuntimeError(f"checkout {checkout.id} was changed beside the lock")
     tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.CLAIMED.value)
     return True
+
+
+def _reserve_again(tx: database.Transaction, checkout: Checkout) -> bool:
+    order = {"id": checkout.request_id, "units": checkout.quantity}
+    if tx.execute(RESERVE_AGAIN, **order):
+        return True
+    make_room(tx, checkout.request_id, checkout.quantity)
+    return tx.execute(RESERVE_AGAIN, **order) == 1
 
 
 def make_room(
