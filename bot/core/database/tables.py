@@ -40,6 +40,12 @@ def of_table(table: str, columns: str) -> str:
     return ", ".join(f"{table}.{column}" for column in columns.split(", "))
 
 
+def insert_into(table: str, columns: str, **expressions: str) -> str:
+    """Return the INSERT of a row: a parameter for each column, or the SQL given for the column."""
+    values = ", ".join(expressions.get(name, f":{name}") for name in columns.split(", "))
+    return f"INSERT INTO {table} ({columns}) VALUES ({values})"  # noqa: S608 - our own names
+
+
 PAGE = 500
 """Rows of a page: the most that are in memory at once."""
 

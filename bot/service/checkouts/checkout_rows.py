@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from bot.core import stored_json
@@ -22,16 +23,19 @@ from bot.service.checkouts.checkout import (
 from bot.service.rails import rail
 from bot.service.requests import request, request_rows
 
-INSERT = """
-    INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer, site, counted_until, language, kind, way, account_id, automatic, host,
-      external_id, reference, pay_with, look, opened_at, looked_at, expires_at, price, quantity,
-      payer_name, message)
-    VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
-      :network, :payer, :site, :counted_until, :language, :kind, :way, :account_id, :automatic,
-      :host, :external_id, :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at,
-      :price, :quantity, :payer_name, :message)
-"""
+FIELDS = (
+    "id, request_id, token, created_at, lapses_at, language, kind, way, account_id, host, "
+    "external_id, reference, failure, opened_at, expires_at, claimed_at, claim_lapses_at, "
+    "price, quantity"
+)
+"""The columns that are fields of a Checkout as they are."""
+
+NAMES = tuple(FIELDS.split(", "))
+COLUMNS = (
+    f"{FIELDS}, state, user_data, quote, automatic, pay_with, look, lie, looked_at, held,"
+    " payer_name, message"
+)
+INSERT = tables.insert_into("checkouts", f"{COLUMNS}, network, payer, site, counted_until")
 # An opening is stored once, so a repeat shows no second invoice.
 STORE_OPENED = """
     UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,
@@ -42,12 +46,6 @@ STORE_OPENED = """
 OPEN = (
     "UPDATE checkouts SET state = 'open', lapses_at = :lapses_at"
     " WHERE id = :id AND state = 'opening' AND lapses_at > :now"
-)
-COLUMNS = (
-    "id, request_id, token, user_data, quote, created_at, lapses_at, state, language, kind, way,"
-    " account_id, automatic, host, external_id, reference, pay_with, look, failure, lie, opened_at,"
-    " looked_at, expires_at, claimed_at, claim_lapses_at, held, price, quantity, payer_name,"
-    " message"
 )
 SELECT = f"SELECT {COLUMNS} FROM checkouts WHERE"  # noqa: S608 - our own names
 BY_ID = f"{SELECT} id = :id"
@@ -131,29 +129,11 @@ def insert(tx: database.Transaction, checkout: Checkout, holder: Holder) -> None
     """Store the checkout of units just reserved."""
     tx.execute(
         INSERT,
-        id=checkout.id,
-        request_id=checkout.request_id,
-        token=checkout.token,
-        state=checkout.stored_state.value,
-        user_data=stored_json.write(dict, checkout.user_data),
-        quote=stored_json.write(request.Quote, checkout.quote),
-        created_at=checkout.created_at,
-        lapses_at=checkout.lapses_at,
+        **_row(checkout),
         network=holder.network,
         payer=holder.payer,
         site=holder.site,
         counted_until=0 if holder.is_counted else None,
-        language=checkout.language,
-        kind=checkout.kind,
-        way=checkout.way,
-        account_id=checkout.account_id,
-        automatic=int(checkout.automatic),
-        reference=checkout.reference,
-        price=checkout.price,
-        quantity=checkout.quantity,
-        payer_name=checkout.words.name,
-        message=checkout.words.message,
-        **_opened(checkout),
     )
     tx.count("checkouts", checkout.kind, checkout.stored_state.value)
 
@@ -163,23 +143,11 @@ def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool
 
     A checkout that still holds its units is open from now on, until its `lapses_at`.
     """
-    if not tx.execute(STORE_OPENED, id=checkout.id, **_opened(checkout)):
+    if not tx.execute(STORE_OPENED, **_row(checkout)):
         return False
     if tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now):
         tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.OPEN.value)
     return True
-
-
-def _opened(checkout: Checkout) -> dict[str, Any]:
-    return {
-        "external_id": checkout.external_id,
-        "pay_with": checkout.pay_with and stored_json.write(rail.PayWith, checkout.pay_with),
-        "look": stored_json.write(dict, checkout.poll_details) if checkout.poll_details else None,
-        "host": checkout.host,
-        "opened_at": checkout.opened_at,
-        "looked_at": checkout.polled_at,
-        "expires_at": checkout.expires_at,
-    }
 
 
 def write_words(tx: database.Transaction, checkout_id: str, words: parts.PayerWords) -> None:
@@ -312,37 +280,38 @@ async def read_of_app(db: database.Database, app_id: str, checkout_id: str) -> C
     return _found(await db.one(OF_APP, id=checkout_id, app_id=app_id))
 
 
+_fields = attrgetter(*NAMES)
+
+
+def _row(checkout: Checkout) -> dict[str, Any]:
+    return dict(zip(NAMES, _fields(checkout), strict=True)) | {
+        "state": checkout.stored_state.value,
+        "user_data": stored_json.write(dict, checkout.user_data),
+        "quote": stored_json.write(request.Quote, checkout.quote),
+        "automatic": int(checkout.automatic),
+        "pay_with": checkout.pay_with and stored_json.write(rail.PayWith, checkout.pay_with),
+        "look": stored_json.write(dict, checkout.poll_details) if checkout.poll_details else None,
+        "lie": checkout.invalid_answer,
+        "looked_at": checkout.polled_at,
+        "held": int(checkout.is_held),
+        "payer_name": checkout.words.name,
+        "message": checkout.words.message,
+    }
+
+
 def _found(row: database.Row | None) -> Checkout | None:
     if row is None:
         return None
     return Checkout(
-        id=row["id"],
-        request_id=row["request_id"],
-        token=row["token"],
+        **{name: row[name] for name in NAMES},
+        stored_state=vocabulary.CheckoutState(row["state"]),
         user_data=stored_json.read(dict, row["user_data"]),
         quote=stored_json.read(request.Quote, row["quote"]),
-        created_at=row["created_at"],
-        lapses_at=row["lapses_at"],
-        stored_state=vocabulary.CheckoutState(row["state"]),
-        language=row["language"],
-        kind=row["kind"],
-        way=row["way"],
-        account_id=row["account_id"],
         automatic=bool(row["automatic"]),
-        host=row["host"],
-        external_id=row["external_id"],
-        reference=row["reference"],
         pay_with=stored_json.read(rail.PayWith, row["pay_with"]) if row["pay_with"] else None,
         poll_details=stored_json.read(dict, row["look"]) if row["look"] else {},
-        failure=row["failure"],
         invalid_answer=row["lie"],
-        opened_at=row["opened_at"],
         polled_at=row["looked_at"],
-        expires_at=row["expires_at"],
-        claimed_at=row["claimed_at"],
-        claim_lapses_at=row["claim_lapses_at"],
         is_held=bool(row["held"]),
-        price=row["price"],
-        quantity=row["quantity"],
         words=parts.PayerWords(row["payer_name"], row["message"]),
     )

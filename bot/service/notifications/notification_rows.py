@@ -71,13 +71,10 @@ MOST_READ = 5000
 SHOWN = 100
 """Notifications that the operator's list shows unless asked for more."""
 
-INSERT = """
-    INSERT INTO deliveries
-    (id, app_id, request_id, payment_id, channel, address, created_at, recipient_id, checkout_id)
-    VALUES
-    (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id,
-     :checkout_id)
-"""
+INSERT = tables.insert_into(
+    "deliveries",
+    "id, app_id, request_id, payment_id, channel, address, created_at, recipient_id, checkout_id",
+)
 # Inserts nothing if the notification was deleted during the attempt.
 ADD_ATTEMPT = """
     INSERT INTO delivery_attempts (delivery_id, number, at, took, status, answer, trouble)

@@ -20,11 +20,8 @@ from bot.service.notifications import notification, notification_rows
 from bot.service.payments import payment_reports, payment_rows
 from bot.service.requests import request, request_rows
 
-INSERT = """
-    INSERT INTO recipients (id, app_id, owner, address, mailbox, state, stop_token, created_at)
-    VALUES (:id, :app_id, :owner, :address, :mailbox, :state, :stop_token, :created_at)
-"""
 COLUMNS = tables.columns_of(notification.Recipient)
+INSERT = tables.insert_into("recipients", COLUMNS)
 CONFIRM = f"""
     UPDATE recipients SET state = 'confirmed', confirmed_at = :now
     WHERE token = :token AND state = 'unconfirmed' AND asked_at > :after

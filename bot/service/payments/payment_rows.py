@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from typing import TypeAlias
+from operator import attrgetter
+from typing import Any, TypeAlias
 
 from bot.core import stored_json
 from bot.core.database import database, tables
 from bot.interface import parts
-from bot.service.checkouts import checkout, inventory, order
+from bot.service.checkouts import inventory, order
 from bot.service.requests import request, request_rows
 
 Shares: TypeAlias = tuple[int, ...]
 
+FIELDS = (
+    "id, request_id, amount, currency, completed_at, rail, external_id, checkout_id, quantity, "
+    "first_unit"
+)
+"""The columns that are fields of a Payment as they are."""
+
+MARKS = "message_hidden, sent_at, sent_note, paid_back_at, paid_back_note"
+NAMES, MARK_NAMES = tuple(FIELDS.split(", ")), tuple(MARKS.split(", "))
 COLUMNS = (
-    "id, request_id, checkout_id, rail, external_id, state, amount, currency, receivers,"
-    " instrument_amount, instrument_currency, instrument_shares, rate, rate_source, rated_at,"
-    " user_data, completed_at, quantity, first_unit, payer_name, message, message_hidden, sent_at,"
-    " sent_note, paid_back_at, paid_back_note"
+    f"{FIELDS}, {MARKS}, state, receivers, instrument_amount, instrument_currency,"
+    " instrument_shares, rate, rate_source, rated_at, user_data, payer_name, message"
 )
 SELECT = f"SELECT {COLUMNS} FROM payments WHERE"  # noqa: S608 - our own names
 BY_ID = f"{SELECT} request_id = :request_id AND id = :id"
@@ -34,20 +41,12 @@ PAYERS = (
     "SELECT COALESCE(MAX(payer_number), 0) AS payers FROM payments"
     " WHERE request_id = :request_id AND payer_number IS NOT NULL"
 )
-PAYMENT = f"""
-    INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state, amount, currency,
-                          receivers, instrument_amount, instrument_currency, instrument_shares,
-                          rate, rate_source, rated_at, user_data, payer, payer_number,
-                          completed_at, quantity, first_unit, payer_name, message,
-                          message_hidden)
-    VALUES (:id, :request_id, :checkout_id, :rail, :external_id, :state, :amount, :currency,
-            :receivers, :instrument_amount, :instrument_currency, :instrument_shares,
-            :rate, :rate_source, :rated_at, :user_data, :payer,
-            CASE WHEN CAST(:payer AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM payments
-                 WHERE request_id = :request_id AND payer = :payer)
-            THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at, :quantity, :first_unit, :payer_name,
-            :message, :message_hidden)
-"""  # noqa: S608 - our own words
+PAYMENT = tables.insert_into(
+    "payments",
+    f"{COLUMNS}, payer, payer_number",
+    payer_number="CASE WHEN CAST(:payer AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM payments"  # noqa: S608 - our own words
+    f" WHERE request_id = :request_id AND payer = :payer) THEN NULL ELSE 1 + ({PAYERS}) END",
+)
 OF_APP_EVER = (
     f"SELECT {tables.of_table('p', COLUMNS)}, CASE r.expiration_type WHEN 'limit'"  # noqa: S608 - our own names
     " THEN r.total_units - r.decreased_units END AS of_units FROM payments p"
@@ -69,21 +68,14 @@ BY_ID_OF_APP = f"{OF_APP} AND p.id = :id"
 BY_ID_OF_APP_EVER = f"{OF_APP_EVER} AND p.id = :id"
 
 
-def insert(
-    tx: database.Transaction, payment: request.Payment, settlement: checkout.Settlement
-) -> None:
+def insert(tx: database.Transaction, payment: request.Payment) -> None:
     """Store a payment. Raises ConstraintError if its settlement was stored before."""
     rate, took = payment.paid.rate, payment.state is not request.PaymentState.UNDERPAID
     tx.execute(
         PAYMENT,
-        id=payment.id,
-        request_id=payment.request_id,
-        checkout_id=settlement.checkout_id,
-        rail=settlement.rail,
-        external_id=settlement.external_id,
+        **dict(zip(NAMES, _fields(payment), strict=True)),
+        **_marks(payment.marks),
         state=payment.state.value,
-        amount=payment.amount,
-        currency=payment.currency,
         receivers=request_rows.write_receivers(payment.receivers),
         instrument_amount=payment.paid.amount,
         instrument_currency=payment.paid.currency,
@@ -93,20 +85,14 @@ def insert(
         rated_at=rate.at if rate else None,
         user_data=stored_json.write(dict, payment.user_data),
         payer=order.payer_key(payment.user_data) if took else None,
-        completed_at=payment.completed_at,
-        quantity=payment.quantity,
-        first_unit=payment.first_unit,
         payer_name=payment.words.name,
         message=payment.words.message,
-        message_hidden=int(payment.marks.message_hidden),
     )
 
 
-def of_settlement(
-    tx: database.Transaction, settlement: checkout.Settlement
-) -> request.Payment | None:
+def of_settlement(tx: database.Transaction, external_id: str) -> request.Payment | None:
     """Return the payment of a settlement, or None if the settlement is new."""
-    row = tx.one(f"{SELECT} external_id = :external_id", external_id=settlement.external_id)
+    row = tx.one(f"{SELECT} external_id = :external_id", external_id=external_id)
     return read_row(row) if row else None
 
 
@@ -195,49 +181,30 @@ async def count_payers(db: database.Database, request_id: str) -> int:
     return row["payers"] if row else 0
 
 
+_fields = attrgetter(*NAMES)
+
+
 def read_row(row: database.Row) -> request.Payment:
     """Return the payment of a row of its table."""
-    return request.Payment(
-        id=row["id"],
-        request_id=row["request_id"],
-        amount=row["amount"],
-        currency=row["currency"],
-        receivers=request_rows.read_receivers(row["receivers"]),
-        user_data=stored_json.read(dict, row["user_data"]),
-        completed_at=row["completed_at"],
-        paid=_paid(row),
-        state=request.PaymentState(row["state"]),
-        rail=row["rail"],
-        external_id=row["external_id"],
-        checkout_id=row["checkout_id"],
-        quantity=row["quantity"],
-        first_unit=row["first_unit"],
-        of_units=row.get("of_units"),
-        words=parts.PayerWords(row["payer_name"], row["message"]),
-        marks=_marks(row),
-    )
-
-
-def _marks(row: database.Row) -> request.Marks:
-    return request.Marks(
-        message_hidden=bool(row["message_hidden"]),
-        sent_at=row["sent_at"],
-        sent_note=row["sent_note"],
-        paid_back_at=row["paid_back_at"],
-        paid_back_note=row["paid_back_note"],
-    )
-
-
-def _paid(row: database.Row) -> request.Quote:
     rate = None
     if row["rate"] is not None:
         rate = request.ExchangeRate(Decimal(row["rate"]), row["rate_source"], row["rated_at"])
-    return request.Quote(
-        amount=row["instrument_amount"],
-        currency=row["instrument_currency"],
-        shares=stored_json.read(Shares, row["instrument_shares"]),
-        rate=rate,
+    shares = stored_json.read(Shares, row["instrument_shares"])
+    marks = {name: row[name] for name in MARK_NAMES}
+    return request.Payment(
+        **{name: row[name] for name in NAMES},
+        receivers=request_rows.read_receivers(row["receivers"]),
+        user_data=stored_json.read(dict, row["user_data"]),
+        paid=request.Quote(row["instrument_amount"], row["instrument_currency"], shares, rate),
+        state=request.PaymentState(row["state"]),
+        of_units=row.get("of_units"),
+        words=parts.PayerWords(row["payer_name"], row["message"]),
+        marks=request.Marks(**marks | {"message_hidden": bool(row["message_hidden"])}),
     )
+
+
+def _marks(marks: request.Marks) -> dict[str, Any]:
+    return asdict(marks) | {"message_hidden": int(marks.message_hidden)}
 
 
 # SQL of the seller's marks on payments, and of the sum that the marks change.
@@ -256,8 +223,7 @@ def write_mark(tx: database.Transaction, payment: request.Payment, marks: reques
 
     The request must be locked, so that the marks of `payment` equal the stored marks.
     """
-    fields = asdict(marks) | {"message_hidden": int(marks.message_hidden)}
-    tx.execute(WRITE, id=payment.id, **fields)
+    tx.execute(WRITE, id=payment.id, **_marks(marks))
     was, is_back = payment.marks.paid_back_at is not None, marks.paid_back_at is not None
     if was != is_back:
         inventory.count_raised(tx, payment, back=is_back)

@@ -94,7 +94,7 @@ def record_settlement(tx: database.Transaction, settlement: Settlement, now: int
     checkout = checkout_rows.find(tx, settlement.checkout_id)
     if checkout is None:
         raise errors.NotFound(f"There is no checkout {settlement.checkout_id}.")
-    known = payment_rows.of_settlement(tx, settlement)
+    known = payment_rows.of_settlement(tx, settlement.external_id)
     if known and known.checkout_id != checkout.id:
         raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
     paid = known.paid if known and settlement.confirmed else _paid(checkout, settlement.amount)
@@ -112,7 +112,7 @@ def record_settlement(tx: database.Transaction, settlement: Settlement, now: int
         payment_rows.delete_underpaid(tx, known.id)
         marks = Marks(message_hidden=known.marks.message_hidden)
         payment = replace(payment, id=known.id, marks=marks)
-    return _record(tx, request, checkout, settlement, payment)
+    return _record(tx, request, checkout, payment)
 
 
 def record_at_once(
@@ -125,7 +125,7 @@ def record_at_once(
     """Record the payment of a checkout just stored as paid; `request` counts its units as sold."""
     tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.OPEN.value)
     payment = _payment(request, checkout, settlement, PaymentState.PAID, now)
-    return _record(tx, request, checkout, settlement, payment)
+    return _record(tx, request, checkout, payment)
 
 
 def log_payment(payment: Payment) -> None:
@@ -180,14 +180,13 @@ def _record(
     tx: database.Transaction,
     request: PaymentRequest,
     checkout: Checkout,
-    settlement: Settlement,
     payment: Payment,
 ) -> Payment:
     """Store a payment and queue its notifications; `request` was read after the payment."""
-    payment_rows.insert(tx, payment, settlement)
+    payment_rows.insert(tx, payment)
     tx.count("payments", payment.state.value)
     notification_queues.queue_notifications(tx, request, payment)
     if checkout.language is not None and payment.state is not PaymentState.UNDERPAID:
-        test_money = settlement.rail == payout_account.SANDBOX
+        test_money = payment.rail == payout_account.SANDBOX
         payer_letters.queue_receipt(tx, request, payment, checkout.language, test_money=test_money)
     return payment

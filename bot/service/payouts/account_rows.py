@@ -35,16 +35,12 @@ PAYABLE = """
         WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
     ) THEN 0 ELSE 1 END
 """
-INSERT = """
-    INSERT INTO payout_accounts (id, app_id, owner, kind, scheme, automatic, currencies, label,
-      details, since, created_at)
-    VALUES (:id, :app_id, :owner, :kind, :scheme, :automatic, :currencies, :label,
-      :details, :since, :created_at)
-"""
-COLUMNS = (
-    "id, app_id, owner, kind, scheme, automatic, currencies, label, details, since, created_at,"
-    " retired_at"
-)
+FIELDS = "id, app_id, owner, kind, scheme, label, since, created_at, retired_at"
+"""The columns that are fields of a PayoutAccount as they are."""
+
+NAMES = tuple(FIELDS.split(", "))
+COLUMNS = f"{FIELDS}, automatic, currencies, details"
+INSERT = tables.insert_into("payout_accounts", COLUMNS)
 SELECT = f"SELECT {tables.of_table('a', COLUMNS)} FROM payout_accounts a WHERE"  # noqa: S608 - our own names
 LIVE = f"{SELECT} a.app_id = :app_id AND a.retired_at IS NULL"
 OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
@@ -89,17 +85,10 @@ def insert(tx: database.Transaction, account: payout_account.PayoutAccount) -> N
     """Store a new account. Raises ConstraintError if the owner has an account of this way."""
     tx.execute(
         INSERT,
-        id=account.id,
-        app_id=account.app_id,
-        owner=account.owner,
-        kind=account.kind,
-        scheme=account.scheme,
+        **{name: getattr(account, name) for name in NAMES},
         automatic=int(account.automatic),
         currencies=" ".join(account.currencies),
-        label=account.label,
         details=account.sealed,
-        since=account.since,
-        created_at=account.created_at,
     )
 
 
@@ -176,16 +165,8 @@ def forget_retired(
 
 def _account(row: database.Row) -> payout_account.PayoutAccount:
     return payout_account.PayoutAccount(
-        id=row["id"],
-        app_id=row["app_id"],
-        owner=row["owner"],
-        kind=row["kind"],
-        scheme=row["scheme"],
+        **{name: row[name] for name in NAMES},
         automatic=bool(row["automatic"]),
         currencies=tuple(row["currencies"].split()),
-        label=row["label"],
         sealed=row["details"],
-        since=row["since"],
-        created_at=row["created_at"],
-        retired_at=row["retired_at"],
     )
