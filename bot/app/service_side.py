@@ -145,7 +145,7 @@ class ServiceSide:
             pass
         await files.sweep_files(self._db, moment)
         await self._db.transaction(partial(app_rows.forget_former, now=moment))
-        await self._db.bulk(partial(recipients.sweep_limits, now=moment))
+        await self._db.bulk(partial(recipients.settle_stranded, now=moment))
         await self._db.bulk(partial(payer_letters.end_late, now=moment))
         for queue in self._swept:
             await worker.sweep(self._db, queue, moment)

@@ -399,8 +399,6 @@ SERVICE = (
         PRIMARY KEY (app_id, owner, mailbox)
     )
     """,
-    # The theoretical arrival time of each rate limit (see core/outbox/queue_policy.py, Pace).
-    "CREATE TABLE letter_paces (name TEXT PRIMARY KEY, arrival_at BIGINT NOT NULL)",
 )
 
 

@@ -180,12 +180,12 @@ def _queue_letter(
     at: int,
 ) -> None:
     """Queue a letter. If the address is unconfirmed, the letter is due when the link expires."""
-    recipient, due_at = recipients.find(tx, letter.recipient_id), None
+    recipient, due_at = recipients.find(tx, id=letter.recipient_id), None
     if recipient is None:
         return
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         lanes.lock(tx, recipients.MAILS, recipient.address)
-        recipient = recipients.find(tx, recipient.id) or recipient  # may be confirmed by then
+        recipient = recipients.find(tx, id=recipient.id) or recipient  # may be confirmed by then
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         if not recipient.asks:
             recipients.ask_confirmation(tx, recipient, letter.address, letter.request_id, at)

@@ -7,7 +7,7 @@ is exhausted, the waiting payments are combined into one later letter, so that n
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 from bot.core import errors
@@ -22,103 +22,35 @@ from bot.service.requests import request, request_rows
 
 COLUMNS = tables.columns_of(notification.Recipient)
 INSERT = tables.insert_into("recipients", COLUMNS)
-CONFIRM = f"""
+CONFIRM = """
     UPDATE recipients SET state = 'confirmed', confirmed_at = :now
     WHERE token = :token AND state = 'unconfirmed' AND asked_at > :after
-    RETURNING {COLUMNS}
-"""  # noqa: S608 - our own names
-SELECT = f"SELECT {COLUMNS} FROM recipients WHERE"  # noqa: S608 - our own names
-LOCK_PACE = """
-    INSERT INTO letter_paces (name, arrival_at) VALUES (:name, 0)
-    ON CONFLICT (name) DO UPDATE SET arrival_at = letter_paces.arrival_at
 """
-FORGET_PACE = "DELETE FROM letter_paces WHERE name = :name AND arrival_at <= :now"
+SELECT = f"SELECT {COLUMNS} FROM recipients WHERE"  # noqa: S608 - our own names
+ASK = """
+    UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now
+    WHERE id = :id AND asks = :asks AND state = 'unconfirmed'
+"""
+COUNT_ASKS = """
+    SELECT COALESCE(SUM(asks), 0) AS n FROM recipients
+    WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner
+"""
+COUNT_OPEN = """
+    SELECT COUNT(*) AS n FROM recipients WHERE app_id = :app_id AND owner = :owner
+    AND state = 'unconfirmed' AND asked_at > :after
+"""
 IN_FORCE = """
     SELECT 1 AS one FROM unsubscribed WHERE mailbox = :mailbox
     AND ((app_id = :app_id AND owner = :owner) OR (app_id = '' AND owner = ''))
 """
 
 
-def find(tx: database.Transaction, recipient_id: str) -> notification.Recipient | None:
-    """Return a recipient."""
-    return _read(tx.one(f"{SELECT} id = :id", id=recipient_id))
-
-
-def find_by_address(
-    tx: database.Transaction, app_id: str, owner: str, address: str
-) -> notification.Recipient | None:
-    """Return the recipient of an application's seller by address, which is a mailbox key."""
-    sql = f"{SELECT} app_id = :app_id AND owner = :owner AND address = :address"
-    return _read(tx.one(sql, app_id=app_id, owner=owner, address=address))
-
-
-def find_by_token(tx: database.Transaction, token: str) -> notification.Recipient | None:
-    """Return the recipient of a confirmation link."""
-    return _read(tx.one(f"{SELECT} token = :token", token=token))
-
-
-def find_by_stop_token(tx: database.Transaction, token: str) -> notification.Recipient | None:
-    """Return the recipient of an unsubscribe link."""
-    return _read(tx.one(f"{SELECT} stop_token = :token", token=token))
-
-
-def insert(tx: database.Transaction, recipient: notification.Recipient) -> None:
-    """Store a new recipient."""
-    tx.execute(INSERT, **asdict(recipient))
-
-
-def count_asks(tx: database.Transaction, recipient: notification.Recipient) -> int:
-    """Count the seller's confirmation letters to this mailbox, in any spelling."""
-    row = tx.one(
-        "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
-        " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
-        mailbox=recipient.mailbox,
-        app_id=recipient.app_id,
-        owner=recipient.owner,
-    )
-    return int(row["n"]) if row else 0
-
-
-def count_open(tx: database.Transaction, app_id: str, owner: str, after: int) -> int:
-    """Count a seller's unconfirmed addresses that were asked after `after`."""
-    row = tx.one(
-        "SELECT COUNT(*) AS n FROM recipients WHERE app_id = :app_id AND owner = :owner"
-        " AND state = 'unconfirmed' AND asked_at > :after",
-        app_id=app_id,
-        owner=owner,
-        after=after,
-    )
-    return int(row["n"]) if row else 0
-
-
-def record_ask(
-    tx: database.Transaction, recipient: notification.Recipient, token: str, now: int
-) -> bool:
-    """Store that a link with this token is queued; it replaces the former link.
-
-    Return False and change nothing if another link was queued since `recipient` was read.
-    """
-    changed = tx.execute(
-        "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now"
-        " WHERE id = :id AND asks = :asks AND state = 'unconfirmed'",
-        token=token,
-        now=now,
-        id=recipient.id,
-        asks=recipient.asks,
-    )
-    return changed == 1
-
-
-def record_ask_sent(tx: database.Transaction, recipient_id: str, at: int) -> None:
-    """Store when the link was sent, which starts its validity."""
-    tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
-
-
-def confirm_address(
-    tx: database.Transaction, token: str, now: int, after: int
-) -> notification.Recipient | None:
-    """Confirm the address of a link; return None if it was sent before `after`."""
-    return _read(tx.one(CONFIRM, token=token, now=now, after=after))
+def find(tx: database.Transaction, **key: str) -> notification.Recipient | None:
+    """Return the recipient with these values, such as its id or the token of a link."""
+    row = tx.one(f"{SELECT} {' AND '.join(f'{name} = :{name}' for name in key)}", **key)
+    if row is None:
+        return None
+    return notification.Recipient(**{**row, "state": notification.RecipientState(row["state"])})
 
 
 def unsubscribe_mailbox(
@@ -147,41 +79,6 @@ def unsubscribe_mailbox(
 def has_unsubscribed(tx: database.Transaction, mailbox: str, app_id: str, owner: str) -> bool:
     """True if a mailbox has unsubscribed from this seller, or from everybody."""
     return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
-
-
-def lock_paces(tx: database.Transaction, names: Iterable[str]) -> None:
-    """Lock rate limits until the transaction ends. Lanes of letters to sellers are locked first."""
-    for name in sorted(names):
-        tx.lock(LOCK_PACE, name=name)
-
-
-def read_arrival(tx: database.Transaction, name: str) -> int:
-    """Return the theoretical arrival time of a rate limit, 0 if it is unused."""
-    row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
-    return int(row["arrival_at"]) if row else 0
-
-
-def write_arrival(tx: database.Transaction, name: str, at: int) -> None:
-    """Store the theoretical arrival time of a rate limit."""
-    tx.execute(
-        "INSERT INTO letter_paces (name, arrival_at) VALUES (:name, :at)"
-        " ON CONFLICT (name) DO UPDATE SET arrival_at = excluded.arrival_at",
-        name=name,
-        at=at,
-    )
-
-
-def sweep_paces(tx: database.Transaction, now: int) -> int:
-    """Delete rate limits that no longer delay a letter; return how many."""
-    rows = tx.query("SELECT name FROM letter_paces WHERE arrival_at <= :now", now=now)
-    names = sorted(row["name"] for row in rows)  # locked in the common order
-    return sum(tx.execute(FORGET_PACE, name=name, now=now) for name in names)
-
-
-def _read(row: database.Row | None) -> notification.Recipient | None:
-    if row is None:
-        return None
-    return notification.Recipient(**{**row, "state": notification.RecipientState(row["state"])})
 
 
 # Letters: who may get a letter now, and which payments and claims it reports.
@@ -235,7 +132,7 @@ def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) 
     """
     # The letter's members wait in this lane, and a confirmation locks the lane too.
     lanes.lock(tx, MAILS, message.lane)
-    recipient = find(tx, message.body.recipient_id)
+    recipient = find(tx, id=message.body.recipient_id)
     reason = _hindrance(tx, recipient, now)
     if recipient is None or reason is not None:
         _end(tx, message, reason or ERASED, now)
@@ -281,11 +178,10 @@ def settle_letter(tx: database.Transaction, leader: str, now: int) -> None:
         notification_rows.settle_members(tx, leader, state, note, now)
 
 
-def sweep_limits(tx: database.Transaction, now: int) -> None:
-    """Settle the members of settled letters, and delete idle rate limits."""
+def settle_stranded(tx: database.Transaction, now: int) -> None:
+    """Settle the members of settled letters, left by a worker that stopped in between."""
     for leader in notification_rows.unsettled_leaders(tx):
         settle_letter(tx, leader, now)
-    sweep_paces(tx, now)
 
 
 def _hindrance(
@@ -338,7 +234,8 @@ def _question(
         return None
     if message.attempts == 1:
         wait_until = take_room(tx, _limits(recipient, asks=True), now)
-        record_ask_sent(tx, recipient.id, wait_until or now)
+        sent = "UPDATE recipients SET asked_at = :at WHERE id = :id"  # the link's validity starts
+        tx.execute(sent, id=recipient.id, at=wait_until or now)
         if wait_until is not None:
             outbox.release(tx, MAILS, message, wait_until)
             return None
@@ -348,23 +245,28 @@ def _question(
 def lock_asks(tx: database.Transaction, recipient: notification.Recipient) -> None:
     """Lock the limits that a seller's confirmation letters share, before counting the letters."""
     lanes.lock(tx, MAILS, recipient.address)
-    lock_paces(tx, [name for name, _ in _limits(recipient, asks=True)])
+    lanes.lock(tx, MAILS, *(name for name, _ in _limits(recipient, asks=True)))
 
 
 def _limits(
     recipient: notification.Recipient, *, asks: bool = False
 ) -> list[tuple[str, queue_policy.Pace]]:
+    """Return the limits of letters; each has the arrival time of a lane that never has messages."""
     seller = f"{recipient.app_id}/{recipient.owner}"
     if asks:
         return [(f"ask {recipient.mailbox}", ASK_MAILBOX), (f"ask-for {seller}", ASK_SELLER)]
     return [(f"to {recipient.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
 
 
+def _arrival(tx: database.Transaction, name: str, pace: queue_policy.Pace, now: int) -> int:
+    return pace.clamp(lanes.stored(tx, MAILS, name, "arrival_at") or 0, now)
+
+
 def _next_at(
     tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int
 ) -> int:
     """Return when all limits allow a letter, in epoch ms."""
-    return max(pace.next_at(pace.clamp(read_arrival(tx, name), now)) for name, pace in limits)
+    return max(pace.next_at(_arrival(tx, name, pace, now)) for name, pace in limits)
 
 
 def take_room(
@@ -372,15 +274,16 @@ def take_room(
 ) -> int | None:
     """Count a letter towards each limit and return None.
 
-    If a limit is exhausted, count nothing and return when it next allows a letter.
+    If a limit is exhausted, count nothing and return when it next allows a letter. The lane of the
+    letter is locked before.
     """
-    lock_paces(tx, [name for name, _ in limits])
+    lanes.lock(tx, MAILS, *(name for name, _ in limits))
     at = _next_at(tx, limits, now)
     if at > now:
         return at
     for name, pace in limits:
-        arrival_at = pace.clamp(read_arrival(tx, name), now)
-        write_arrival(tx, name, pace.advance(arrival_at, now))
+        arrival_at = pace.advance(_arrival(tx, name, pace, now), now)
+        lanes.store(tx, MAILS, name, "arrival_at", arrival_at)
     return None
 
 
@@ -411,17 +314,18 @@ def find_or_ask(
     address, app_id, owner = request.terms.email, request.app_id, request.owner
     if address is None:
         return None
-    found = find_by_address(tx, app_id, owner, contacts.mailbox_key(address))
+    found = find(tx, app_id=app_id, owner=owner, address=contacts.mailbox_key(address))
     if found is None:
         found = _new(tx, request, address, now, confirms=confirms)
         if found.state is notification.RecipientState.UNCONFIRMED:
             lock_asks(tx, found)
-            valid_since = now - notification.CONFIRMABLE
-            if count_open(tx, app_id, owner, valid_since) >= notification.MOST_OPEN:
+            after = now - notification.CONFIRMABLE
+            (row,) = tx.query(COUNT_OPEN, app_id=app_id, owner=owner, after=after)
+            if row["n"] >= notification.MOST_OPEN:
                 raise errors.InvalidBody(
                     f"{FIELD} {TOO_MANY_OPEN}.", [errors.FieldProblem(FIELD, TOO_MANY_OPEN)]
                 )
-        insert(tx, found)
+        tx.execute(INSERT, **asdict(found))
     ask_confirmation(tx, found, address, request.id, now)
     return notification.RecipientStatus(found.id, found.state, found.confirmed_at)
 
@@ -439,10 +343,13 @@ def ask_confirmation(
     if recipient.asks and recipient.may_be_confirmed(now):
         return
     lock_asks(tx, recipient)
-    if count_asks(tx, recipient) >= notification.MOST_ASKS:
+    whose = {"app_id": recipient.app_id, "owner": recipient.owner}
+    (row,) = tx.query(COUNT_ASKS, mailbox=recipient.mailbox, **whose)  # in any spelling
+    if row["n"] >= notification.MOST_ASKS:
         return
-    if not record_ask(tx, recipient, secrets.token_urlsafe(24), now):
-        return
+    token = secrets.token_urlsafe(24)
+    if not tx.execute(ASK, id=recipient.id, asks=recipient.asks, token=token, now=now):
+        return  # another link was queued since the recipient was read
     question = payment_reports.ConfirmationQuestion(
         app_id=recipient.app_id,
         request_id=request_id,
@@ -459,11 +366,15 @@ def confirm(tx: database.Transaction, token: str, now: int) -> notification.Reci
 
     Payments that wait for the confirmation are reported at once, in one letter.
     """
-    if known := find_by_token(tx, token):
-        lanes.lock(tx, MAILS, known.address)
-    recipient = confirm_address(tx, token, now, now - notification.CONFIRMABLE)
-    leader = notification_rows.first_waiting(tx, recipient.id, now) if recipient else None
-    if recipient is None or leader is None:
+    known = find(tx, token=token)
+    if known is None:
+        return None
+    lanes.lock(tx, MAILS, known.address)
+    if not tx.execute(CONFIRM, token=token, now=now, after=now - notification.CONFIRMABLE):
+        return None
+    recipient = find(tx, id=known.id) or known
+    leader = notification_rows.first_waiting(tx, recipient.id, now)
+    if leader is None:
         return recipient
     notification_rows.begin_letter(tx, leader)
     notification_rows.join_letter(tx, leader, recipient.id, now)
@@ -480,7 +391,7 @@ def unsubscribe(
 
     Return None if the link is unknown.
     """
-    recipient = find_by_stop_token(tx, token)
+    recipient = find(tx, stop_token=token)
     if recipient is not None:
         app_id, owner = ("", "") if everybody else (recipient.app_id, recipient.owner)
         unsubscribe_mailbox(tx, recipient.mailbox, app_id, owner, now)

@@ -24,7 +24,7 @@ EVERYBODY = "everybody"
 @router.api_route(f"{notification.CONFIRM_PATH}{{token}}", methods=["GET", "HEAD"])
 async def ask(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Show the address with a button that confirms it."""
-    recipient = await service.db.read(lambda tx: recipients.find_by_token(tx, token))
+    recipient = await service.db.read(lambda tx: recipients.find(tx, token=token))
     return _confirming(request, recipient, service.now())
 
 
@@ -34,14 +34,14 @@ async def confirm(request: Request, token: str, service: callers.PayerDep) -> Re
     payer_form.refuse_other_sites(request)
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
-    recipient = confirmed or await service.db.read(lambda tx: recipients.find_by_token(tx, token))
+    recipient = confirmed or await service.db.read(lambda tx: recipients.find(tx, token=token))
     return _confirming(request, recipient, now)
 
 
 @router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["GET", "HEAD"])
 async def offer(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Show the buttons that stop letters."""
-    recipient = await service.db.read(lambda tx: recipients.find_by_stop_token(tx, token))
+    recipient = await service.db.read(lambda tx: recipients.find(tx, stop_token=token))
     if recipient is None:
         return _page(request, recipient, "unknown", status=404)
     ended = recipient.state is notification.RecipientState.ENDED

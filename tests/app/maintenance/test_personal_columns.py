@@ -28,7 +28,6 @@ OTHERS = {
     "delivery_attempts": "delivery_id",
     # A digest, by which it stays known that a mailbox wants no letters.
     "unsubscribed": "app_id owner mailbox",
-    "letter_paces": "name",
     "files": "id app_id owner name media_type",
     "file_parts": "file_id data",
     "former_deliveries": "request_id delivery delivery_text delivery_file",

@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.database.database import Transaction
 from bot.core.database.sqlite import SqliteDatabase
-from bot.core.outbox import outbox
+from bot.core.outbox import lanes, outbox
 from bot.service.checkouts import checkout_rows, inventory
 from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.notifications import notification_queues, recipients
@@ -26,7 +26,7 @@ RANDOM = re.compile(r"(?<![\w-])(?!\d+(?![\w-]))(?:[0-9a-f]{12,}|[\w-]{22,})")
 
 TABLES = (
     "apps", "payment_requests", "checkouts", "payments", "deliveries", "delivery_attempts",
-    "recipients", "unsubscribed", "letter_paces", "idempotency", "outbox", "lanes", "audit",
+    "recipients", "unsubscribed", "idempotency", "outbox", "lanes", "audit",
 )  # fmt: skip
 WEEKS = 6 * 7 * 24 * 3600
 
@@ -102,7 +102,8 @@ async def sweep(post: LetterHarness) -> None:
         lambda tx: checkout_rows.sweep(tx, now - 1, now - 1, 20),
         lambda tx: notification_queues.sweep(tx, now - 1),
         lambda tx: idempotency.forget(tx, now, 20),
-        lambda tx: recipients.sweep_limits(tx, now),
+        lambda tx: recipients.settle_stranded(tx, now),
+        lambda tx: lanes.sweep(tx, recipients.MAILS, now),
     ):
         await service.db.transaction(part)
 

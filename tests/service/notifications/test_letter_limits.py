@@ -188,7 +188,7 @@ async def test_a_sweep_settles_the_members_of_a_dead_letter(
             id=leader[0]["letter"],
         )
     )
-    post.service.db.run(lambda tx: recipients.sweep_limits(tx, post.service.clock()))
+    post.service.db.run(lambda tx: recipients.settle_stranded(tx, post.service.clock()))
     states = await post.states()
     assert states.count(("dead", "set aside")) == 21 - TO_MAILBOX.burst
     assert "joined" not in {state for state, _ in states}
