@@ -214,7 +214,7 @@ def retry(
     found = notification_rows.find(tx, notification_id, app_id)
     queue = queue_of(found.channel, found.address)
     if outbox.revive(tx, queue, found.id, now):
-        notification_rows.leave_letter(tx, found.id)
+        recipients.leave_letter(tx, found.id)
         actor = audit.operator() if app_id is None else audit.app(app_id)
         details = {"request": found.request_id, "was": found.state.value}
         audit.record(tx, actor, "delivery.retried", found.id, now, details)

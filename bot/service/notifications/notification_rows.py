@@ -1,4 +1,4 @@
-"""SQL of notifications, their attempts, and the letters that combine several notifications.
+"""SQL of notifications and their attempts.
 
 The tables call a notification a delivery. Its state is stored in the outbox under the same id.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bot.core import errors, stored_json
 from bot.core.database import database, tables
-from bot.core.outbox import bulk_changes, outbox, queries, queue_policy
+from bot.core.outbox import outbox, queries, queue_policy
 from bot.interface import vocabulary
 from bot.service.notifications import notification
 from bot.service.payments import payment_reports
@@ -267,108 +267,4 @@ def _attempt(row: database.Row) -> notification.Attempt:
         status=row["status"],
         answer=row["answer"],
         problem=row["trouble"],
-    )
-
-
-# Letters that report several payments or claims. Each member names the leader, whose message is
-# sent. The other members are `joined` in the outbox until the leader is settled, so that the same
-# letter is repeated if the answer is lost.
-
-MOST_IN_LETTER = 2000
-"""Payments in one letter."""
-
-WAITING = f"""
-    SELECT d.id FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id
-    WHERE d.recipient_id = :recipient AND d.letter IS NULL AND o.state = 'waiting'
-"""  # noqa: S608 - our own words
-NEWS = f"""{WAITING}
-    AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
-    WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.claim_lapses_at > :now))
-"""  # noqa: S608 - our own words
-"""The same, without claims that no longer need an answer."""
-
-JOIN = "UPDATE deliveries SET letter = :leader WHERE id IN ({} ORDER BY d.id LIMIT :most)"
-JOIN_NEWS, JOIN_ALL = JOIN.format(NEWS), JOIN.format(WAITING)
-MEMBERS = "SELECT id FROM deliveries WHERE letter = :leader AND id <> :leader"
-BODIES = f"""
-    SELECT o.body FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id
-    WHERE d.letter = :leader AND (d.id = :leader OR o.state = 'joined') ORDER BY d.id
-"""  # noqa: S608 - our own words
-STRANDED = f"""
-    SELECT DISTINCT d.letter AS leader FROM deliveries d JOIN {queries.QUEUED} l ON l.id = d.letter
-    WHERE d.id IN (SELECT id FROM {queries.QUEUED} WHERE state = 'joined')
-      AND l.state IN ('done', 'dead', 'ended')
-"""  # noqa: S608 - our own words
-
-
-def leader_of(tx: database.Transaction, notification_id: str) -> str | None:
-    """Return the leader of a notification's letter, or None if it isn't in a letter yet."""
-    row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=notification_id)
-    return row["letter"] if row else None
-
-
-def begin_letter(tx: database.Transaction, notification_id: str) -> None:
-    """Begin a letter with a notification."""
-    tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=notification_id)
-
-
-def join_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Add the notifications that wait for a recipient to the letter of `leader`.
-
-    Claims that no longer need an answer at `now` (epoch ms) are left out.
-    """
-    tx.execute(JOIN_NEWS, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER, now=now)
-    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
-
-
-def join_all(tx: database.Transaction, leader: str, recipient_id: str) -> None:
-    """Join all notifications waiting for a recipient with `leader`, to settle them unsent."""
-    tx.execute(JOIN_ALL, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER)
-    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
-
-
-def first_waiting(tx: database.Transaction, recipient_id: str, now: int) -> str | None:
-    """Return the first notification that a letter to a recipient would report at `now`."""
-    row = tx.one(f"{NEWS} ORDER BY d.id LIMIT 1", recipient=recipient_id, now=now)
-    return row["id"] if row else None
-
-
-def letter_reports(
-    tx: database.Transaction, leader: str
-) -> list[payment_reports.LetterReport | payment_reports.ClaimLetter]:
-    """Return the payments and claims that a letter reports, earliest first."""
-    return [LETTER_PAYLOADS.decode(row["body"]) for row in tx.query(BODIES, leader=leader)]
-
-
-def settle_members(tx: database.Transaction, leader: str, state: str, note: str, now: int) -> int:
-    """Settle the members of a letter like its leader; return how many."""
-    return bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
-
-
-def unsettled_leaders(tx: database.Transaction) -> list[str]:
-    """Return settled leaders with unsettled members, left by a worker that stopped in between."""
-    return [row["leader"] for row in tx.query(STRANDED)]
-
-
-def postpone_letter(tx: database.Transaction, recipient_id: str, due_at: int) -> None:
-    """Delay the notifications that wait for a recipient until `due_at`."""
-    bulk_changes.postpone(tx, WAITING, due_at, recipient=recipient_id)
-
-
-def hasten_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Make a letter due now, with the notifications that still wait for its recipient."""
-    chosen = f"SELECT :leader UNION ALL {WAITING}"
-    bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
-
-
-def leave_letter(tx: database.Transaction, notification_id: str) -> None:
-    """Remove a notification from its letter, to resend it alone.
-
-    The leader of a letter stays if members have joined it, because they wait for the leader.
-    """
-    tx.execute(
-        "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above
-        f"SELECT 1 FROM {queries.QUEUED} o JOIN deliveries d ON d.id = o.id"
-        " WHERE d.letter = :id AND o.state = 'joined')",
-        id=notification_id,
     )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 from bot.core import errors
 from bot.core.database import database, tables
-from bot.core.outbox import lanes, outbox, queries, queue_policy
+from bot.core.outbox import bulk_changes, lanes, outbox, queries, queue_policy
 from bot.core.text import contacts
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows
@@ -81,6 +81,66 @@ def has_unsubscribed(tx: database.Transaction, mailbox: str, app_id: str, owner:
     return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
 
 
+# Letters that report several payments or claims. Each member names the leader, whose message is
+# sent. The other members are `joined` in the outbox until the leader is settled, so that the same
+# letter is repeated if the answer is lost.
+
+MOST_IN_LETTER = 2000
+"""Payments in one letter."""
+
+WAITING = f"""
+    SELECT d.id FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id
+    WHERE d.recipient_id = :recipient AND d.letter IS NULL AND o.state = 'waiting'
+"""  # noqa: S608 - our own words
+NEWS = f"""{WAITING}
+    AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
+    WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.claim_lapses_at > :now))
+"""  # noqa: S608 - our own words
+"""The same, without claims that no longer need an answer."""
+
+JOIN = "UPDATE deliveries SET letter = :leader WHERE id IN ({} ORDER BY d.id LIMIT :most)"
+JOIN_NEWS, JOIN_ALL = JOIN.format(NEWS), JOIN.format(WAITING)
+MEMBERS = "SELECT id FROM deliveries WHERE letter = :leader AND id <> :leader"
+BODIES = f"""
+    SELECT o.body FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id
+    WHERE d.letter = :leader AND (d.id = :leader OR o.state = 'joined') ORDER BY d.id
+"""  # noqa: S608 - our own words
+STRANDED = f"""
+    SELECT DISTINCT d.letter AS leader FROM deliveries d JOIN {queries.QUEUED} l ON l.id = d.letter
+    WHERE d.id IN (SELECT id FROM {queries.QUEUED} WHERE state = 'joined')
+      AND l.state IN ('done', 'dead', 'ended')
+"""  # noqa: S608 - our own words
+BEGIN = "UPDATE deliveries SET letter = :id WHERE id = :id"
+LEADER = "SELECT letter FROM deliveries WHERE id = :id"
+
+
+def _has_begun(tx: database.Transaction, notification_id: str) -> bool:
+    """True if a notification is in a letter."""
+    row = tx.one(LEADER, id=notification_id)
+    return row is not None and row["letter"] is not None
+
+
+def _join(
+    tx: database.Transaction, statement: str, leader: str, recipient_id: str, now: int
+) -> None:
+    """Add notifications that wait for a recipient to the letter of `leader`."""
+    tx.execute(statement, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER, now=now)
+    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
+
+
+def leave_letter(tx: database.Transaction, notification_id: str) -> None:
+    """Remove a notification from its letter, to resend it alone.
+
+    The leader of a letter stays if members have joined it, because they wait for the leader.
+    """
+    tx.execute(
+        "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above
+        f"SELECT 1 FROM {queries.QUEUED} o JOIN deliveries d ON d.id = o.id"
+        " WHERE d.letter = :id AND o.state = 'joined')",
+        id=notification_id,
+    )
+
+
 # Letters: who may get a letter now, and which payments and claims it reports.
 
 MAILS = queue_policy.Queue(
@@ -145,7 +205,7 @@ def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) 
     wait_until = _begin(tx, message, recipient, now)
     if wait_until is not None:
         outbox.release(tx, MAILS, message, wait_until)
-        notification_rows.postpone_letter(tx, recipient.id, wait_until)
+        bulk_changes.postpone(tx, WAITING, wait_until, recipient=recipient.id)
         return None
     request = request_rows.find_ever(tx, message.body.request_id, now)
     seller = request.seller if request else None
@@ -156,7 +216,8 @@ def _reports(
     tx: database.Transaction, leader: str
 ) -> Iterator[payment_reports.LetterReport | payment_reports.ClaimLetter]:
     """Yield the reports of a letter, without messages that the seller has since hidden."""
-    reports = notification_rows.letter_reports(tx, leader)
+    bodies = (row["body"] for row in tx.query(BODIES, leader=leader))
+    reports = [*map(notification_rows.LETTER_PAYLOADS.decode, bodies)]
     with_words = [
         one.transaction_id
         for one in reports
@@ -175,13 +236,13 @@ def settle_letter(tx: database.Transaction, leader: str, now: int) -> None:
     state, note = queries.state_of(tx, leader) or (None, None)
     if state in queries.SETTLED:
         note = note or f"in one letter with {leader}"
-        notification_rows.settle_members(tx, leader, state, note, now)
+        bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
 
 
 def settle_stranded(tx: database.Transaction, now: int) -> None:
     """Settle the members of settled letters, left by a worker that stopped in between."""
-    for leader in notification_rows.unsettled_leaders(tx):
-        settle_letter(tx, leader, now)
+    for row in tx.query(STRANDED):
+        settle_letter(tx, row["leader"], now)
 
 
 def _hindrance(
@@ -201,7 +262,7 @@ def _hindrance(
 
 def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) -> bool:
     """True if a claim no longer needs an answer and its letter hasn't begun."""
-    if notification_rows.leader_of(tx, message.id) is not None:
+    if _has_begun(tx, message.id):
         return False
     checkout = checkout_rows.find(tx, message.body.checkout_id)
     return checkout is None or checkout.state(now) is not vocabulary.CheckoutState.CLAIMED
@@ -213,15 +274,15 @@ def _begin(
     """Begin the letter of a payment or a claim; return when it may be sent, None for now."""
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         return recipient.lapses_at()
-    if notification_rows.leader_of(tx, message.id) is not None:
+    if _has_begun(tx, message.id):
         return None
     limits = _limits(recipient)
     wait_until = take_room(tx, limits, now)
     if wait_until is not None:
         return wait_until
-    notification_rows.begin_letter(tx, message.id)
+    tx.execute(BEGIN, id=message.id)
     if _next_at(tx, limits, now) > now:
-        notification_rows.join_letter(tx, message.id, recipient.id, now)
+        _join(tx, JOIN_NEWS, message.id, recipient.id, now)
     return None
 
 
@@ -289,7 +350,7 @@ def take_room(
 
 def _end(tx: database.Transaction, message: outbox.Message, reason: str, now: int) -> None:
     """Settle all messages waiting for a recipient, including this one, without sending them."""
-    notification_rows.join_all(tx, message.id, message.body.recipient_id)
+    _join(tx, JOIN_ALL, message.id, message.body.recipient_id, now)
     outbox.end(tx, MAILS, message, now, reason)
     settle_letter(tx, message.id, now)
 
@@ -373,12 +434,13 @@ def confirm(tx: database.Transaction, token: str, now: int) -> notification.Reci
     if not tx.execute(CONFIRM, token=token, now=now, after=now - notification.CONFIRMABLE):
         return None
     recipient = find(tx, id=known.id) or known
-    leader = notification_rows.first_waiting(tx, recipient.id, now)
-    if leader is None:
+    first = tx.one(f"{NEWS} ORDER BY d.id LIMIT 1", recipient=recipient.id, now=now)
+    if first is None:
         return recipient
-    notification_rows.begin_letter(tx, leader)
-    notification_rows.join_letter(tx, leader, recipient.id, now)
-    notification_rows.hasten_letter(tx, leader, recipient.id, now)
+    tx.execute(BEGIN, id=first["id"])
+    _join(tx, JOIN_NEWS, first["id"], recipient.id, now)
+    chosen = f"SELECT :leader UNION ALL {WAITING}"
+    bulk_changes.hasten(tx, chosen, now, leader=first["id"], recipient=recipient.id)
     lanes.reopen(tx, MAILS, recipient.address)
     tx.wake(MAILS.name)
     return recipient

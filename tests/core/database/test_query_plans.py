@@ -16,7 +16,7 @@ from bot.chat.store import payment_marks, payment_rows
 from bot.core.outbox import claiming, lanes, queries
 from bot.service.checkouts import checkout_rows
 from bot.service.goods import fulfillment
-from bot.service.notifications import notification_rows
+from bot.service.notifications import recipients
 from bot.service.payments import payment_rows as payments
 from tests.support.databases import PostgresDatabases
 from tests.support.list_indexes import indexes_of
@@ -45,7 +45,7 @@ STATEMENTS = [
     (checkout_rows.UNPROVEN, ["checkouts_pkey", "checkouts_claimed"]),
     (payments.WITH_LAST_UNIT, ["payments_units"]),
     (fulfillment.WAITS, ["payments_units"]),
-    (notification_rows.STRANDED, ["outbox_joined"]),
+    (recipients.STRANDED, ["outbox_joined"]),
     (queries.COUNT_WAITING, ["outbox_due"]),
     (queries.NEAR, ["outbox_heads"] * 2),
     (queries.COUNT.format("leased"), ["outbox_leased"]),

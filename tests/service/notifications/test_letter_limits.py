@@ -11,7 +11,7 @@ from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
-from bot.service.notifications import notification_queues, notification_rows, recipients
+from bot.service.notifications import notification_queues, recipients
 from bot.service.notifications.emails import to_sellers
 from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.recipients import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
@@ -197,7 +197,7 @@ async def test_a_sweep_settles_the_members_of_a_dead_letter(
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_sweep_reads_only_joined_notifications(db: Database) -> None:
     """Notifications are stored for a month, and payments wait for the sweep's transaction."""
-    plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {notification_rows.STRANDED}"))
+    plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {recipients.STRANDED}"))
     scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN")]
     assert scans == ["SCAN outbox USING INDEX outbox_joined"]
 
