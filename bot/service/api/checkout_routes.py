@@ -14,7 +14,7 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.net import request_body
 from bot.interface import answers, bodies, fields, refusals, vocabulary
-from bot.service.checkouts import checkout, checkout_rows, claiming, polling
+from bot.service.checkouts import checkout, claiming, polling
 from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payouts import payout_accounts
 from bot.service.requests import idempotency
@@ -49,9 +49,8 @@ async def get(
     checkout_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return a checkout of one of the application's requests."""
-    found = await checkout_rows.read_of_app(service.db, caller.app_id, checkout_id)
-    if found is None:
-        raise errors.NotFound(claiming.UNKNOWN)
+    own = partial(claiming.find_own, app_id=caller.app_id, checkout_id=checkout_id, now=caller.now)
+    found = await service.db.read(own)
     return responses.json(to_answers.opened(found, caller.now))
 
 

@@ -49,11 +49,6 @@ OPEN = (
 )
 SELECT = f"SELECT {COLUMNS} FROM checkouts WHERE"  # noqa: S608 - our own names
 BY_ID = f"{SELECT} id = :id"
-OF_APP = (
-    f"SELECT {tables.of_table('c', COLUMNS)} FROM checkouts c"  # noqa: S608 - our own names
-    " JOIN payment_requests r ON r.id = c.request_id"
-    " WHERE c.id = :id AND r.app_id = :app_id"
-)
 LOCK_REQUEST = (
     "SELECT r.id FROM payment_requests r JOIN checkouts c ON c.request_id = r.id"
     " WHERE c.id = :id FOR NO KEY UPDATE OF r"
@@ -273,11 +268,6 @@ async def read(db: database.Database, request_id: str, checkout_id: str) -> Chec
     return _found(
         await db.one(f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id)
     )
-
-
-async def read_of_app(db: database.Database, app_id: str, checkout_id: str) -> Checkout | None:
-    """Return a checkout of one of the application's requests, including deleted requests."""
-    return _found(await db.one(OF_APP, id=checkout_id, app_id=app_id))
 
 
 _fields = attrgetter(*NAMES)

@@ -365,7 +365,8 @@ async def read_ways(
     """Return the ways to pay a request in its seller's order, [] with test money."""
     if context.rails.test_money or request.payout is None:
         return []
-    accounts = await account_rows.read_ways(db, request.app_id, request.payout)
+    app_id, owner = request.app_id, request.payout
+    accounts = await db.read(lambda tx: account_rows.ways(tx, app_id, owner))
     return [
         Way(
             name=account.way,

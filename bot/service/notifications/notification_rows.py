@@ -5,7 +5,7 @@ The tables call a notification a delivery. Its state is stored in the outbox und
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from bot.core import errors, stored_json
 from bot.core.database import database, tables
@@ -79,7 +79,7 @@ INSERT = tables.insert_into(
 ADD_ATTEMPT = """
     INSERT INTO delivery_attempts (delivery_id, number, at, took, status, answer, trouble)
     SELECT d.id, (SELECT COALESCE(MAX(number), 0) + 1 FROM delivery_attempts
-                  WHERE delivery_id = d.id), :at, :took, :status, :answer, :trouble
+                  WHERE delivery_id = d.id), :at, :took, :status, :answer, :problem
     FROM deliveries d WHERE d.id = :id
 """
 HAS_ATTEMPT = (
@@ -87,8 +87,8 @@ HAS_ATTEMPT = (
     " AND COALESCE(status, 0) = :status"
 )
 ATTEMPTS = (
-    "SELECT a.at, a.took, a.status, a.answer, a.trouble FROM delivery_attempts a"
-    " WHERE a.delivery_id = :id ORDER BY a.number"
+    "SELECT at, took, status, answer, trouble AS problem FROM delivery_attempts"
+    " WHERE delivery_id = :id ORDER BY number"
 )
 FORGET = (
     "DELETE FROM delivery_attempts WHERE delivery_id = :id",
@@ -206,22 +206,14 @@ def find(
 
 def attempts(tx: database.Transaction, notification_id: str) -> list[notification.Attempt]:
     """Return the attempts of a notification, in their order."""
-    return [_attempt(row) for row in tx.query(ATTEMPTS, id=notification_id)]
+    return [notification.Attempt(**row) for row in tx.query(ATTEMPTS, id=notification_id)]
 
 
 def add_attempt(
     tx: database.Transaction, notification_id: str, attempt: notification.Attempt
 ) -> None:
     """Store an attempt, numbered after all earlier attempts, including those before a retry."""
-    tx.execute(
-        ADD_ATTEMPT,
-        id=notification_id,
-        at=attempt.at,
-        took=attempt.took,
-        status=attempt.status,
-        answer=attempt.answer,
-        trouble=attempt.problem,
-    )
+    tx.execute(ADD_ATTEMPT, id=notification_id, **asdict(attempt))
 
 
 def has_attempt(
@@ -242,29 +234,9 @@ def sweep(tx: database.Transaction, queue: queue_policy.Queue, before: int, most
 
 
 def _read(row: database.Row) -> notification.Notification:
-    state = row["state"]
+    due_at, state = row.pop("due_at"), row["state"]
     return notification.Notification(
-        id=row["id"],
-        app_id=row["app_id"],
-        request_id=row["request_id"],
-        transaction_id=row["payment_id"],
-        channel=notification.Channel(row["channel"]),
-        address=row["address"],
-        state=STATES[state],
-        attempts=row["attempts"],
-        created_at=row["created_at"],
-        next_at=row["due_at"] if state == "waiting" else None,
-        settled_at=row["settled_at"],
-        note=row["note"],
-        checkout_id=row["checkout_id"],
-    )
-
-
-def _attempt(row: database.Row) -> notification.Attempt:
-    return notification.Attempt(
-        at=row["at"],
-        took=row["took"],
-        status=row["status"],
-        answer=row["answer"],
-        problem=row["trouble"],
+        transaction_id=row.pop("payment_id"),
+        next_at=due_at if state == "waiting" else None,
+        **row | {"state": STATES[state], "channel": notification.Channel(row["channel"])},
     )

@@ -102,13 +102,6 @@ def keep(tx: database.Transaction, app_id: str, owner: str) -> None:
     tx.lock(KEEP, app_id=app_id, owner=owner)
 
 
-async def read_ways(
-    db: database.Database, app_id: str, owner: str
-) -> list[payout_account.PayoutAccount]:
-    """Return the same as `ways`, without waiting for the writer."""
-    return [_account(row) for row in await db.query(OFFERED, app_id=app_id, owner=owner)]
-
-
 async def read_own(
     db: database.Database, app_id: str, owner: str
 ) -> list[payout_account.PayoutAccount]:

@@ -307,7 +307,7 @@ async def test_the_rail_gets_the_details_back_as_it_gave_them(
     real: ServiceHarness, rail: ScriptedRail
 ) -> None:
     await connect(real)
-    (account,) = await account_rows.read_ways(real.db, real.credentials.app_id, OWNER)
+    (account,) = real.db.run(lambda tx: account_rows.ways(tx, real.credentials.app_id, OWNER))
     keeper = Payouts(real.db, Vault(KEY), Rails(rail), real.clock)
     assert keeper.details_of(account) == {"name": "Anna", "key": SECRET}
 
@@ -318,6 +318,5 @@ async def test_a_kind_that_is_no_longer_offered_is_listed_but_no_way_to_pay(
     await connect(real)
     real.db.run(lambda tx: account_rows.write_offered(tx, [BANK]))
     app_id = real.credentials.app_id
-    assert await account_rows.read_ways(real.db, app_id, OWNER) == []
     assert real.db.run(lambda tx: account_rows.ways(tx, app_id, OWNER)) == []
     assert len(await listed(real)) == 1
