@@ -44,19 +44,10 @@ class DueOpening:
     checkout_id: str
 
 
-OPENINGS = queue_policy.Queue(
-    "openings",
-    lease=60_000,
-    ordered=False,
-    width=WALLET_ROOM,
-    lane_pace=polling.lane_pace,
-    turn_key=polling.turn_of,
-    subjects_take_turns=True,
-    group=polling.groups_of,
-    group_width=lambda name: WALLET_ROOM if name.startswith(polling.WALLET) else polling.ZONE_ROOM,
-    payloads=stored_json.PayloadKinds(opening=DueOpening),
+OPENINGS = polling.wallet_queue(
+    "openings", WALLET_ROOM, stored_json.PayloadKinds(opening=DueOpening)
 )
-"""Checkouts to open; lanes, groups and turns as for polls."""
+"""Checkouts to open."""
 
 
 def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> None:

@@ -124,9 +124,24 @@ def turn_of(name: str) -> str:
     return f"{lane.host} {lane.peer} {lane.purpose}" if lane.host else ""
 
 
-def lane_pace(name: str) -> queue_policy.Pace | None:
-    """Return the pace of a lane, or None for test money."""
-    return LANE_PACE if name else None
+def wallet_queue(name: str, width: int, payloads: stored_json.PayloadKinds) -> queue_policy.Queue:
+    """Return a queue of calls to wallets, `width` of them to one wallet at the same time.
+
+    A wallet that hangs delays no other wallet. The calls that a host's budget allows are shared in
+    turns by the payers' networks, and within a network by its requests.
+    """
+    return queue_policy.Queue(
+        name,
+        lease=60_000,
+        ordered=False,
+        width=width,
+        lane_pace=lambda lane: LANE_PACE if lane else None,
+        turn_key=turn_of,
+        subjects_take_turns=True,
+        group=groups_of,
+        group_width=lambda group: width if group.startswith(WALLET) else ZONE_ROOM,
+        payloads=payloads,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +154,8 @@ class DuePoll:
     """True if no other poll follows it."""
 
 
-POLLS = queue_policy.Queue(
-    "looks",
-    lease=60_000,
-    ordered=False,
-    width=WALLET_ROOM,
-    lane_pace=lane_pace,
-    turn_key=turn_of,
-    subjects_take_turns=True,
-    group=groups_of,
-    group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
-    payloads=stored_json.PayloadKinds(look=DuePoll),
-)
-"""Polls for money. A wallet that hangs delays no other wallet. The calls that a host's budget
-allows are shared in turns by the payers' networks, and within a network by its requests.
-"""
+POLLS = wallet_queue("looks", WALLET_ROOM, stored_json.PayloadKinds(look=DuePoll))
+"""Polls for money."""
 
 
 def queue_polls(
