@@ -12,46 +12,24 @@ from bot.service.payouts import payout_account
 from bot.service.rails import rail
 from bot.service.requests import request
 
-HOLDING = (
-    vocabulary.CheckoutState.OPENING,
-    vocabulary.CheckoutState.OPEN,
-    vocabulary.CheckoutState.CLAIMED,
-)
+State = vocabulary.CheckoutState
+
+HOLDING = (State.OPENING, State.OPEN, State.CLAIMED)
 """The states in which units are reserved; a checkout that leaves them unpaid returns its units."""
 
-_TOO_LATE = frozenset({vocabulary.CheckoutState.LATE, vocabulary.CheckoutState.OVERSOLD})
+_TOO_LATE = frozenset({State.LATE, State.OVERSOLD})
 
-NEXT: Mapping[vocabulary.CheckoutState, frozenset[vocabulary.CheckoutState]] = {
-    vocabulary.CheckoutState.OPENING: frozenset(
-        {
-            vocabulary.CheckoutState.OPEN,
-            vocabulary.CheckoutState.FAILED,
-            vocabulary.CheckoutState.LAPSED,
-        }
-    ),
-    vocabulary.CheckoutState.OPEN: frozenset(
-        {
-            vocabulary.CheckoutState.PAID,
-            vocabulary.CheckoutState.CLAIMED,
-            vocabulary.CheckoutState.CANCELLED,
-            vocabulary.CheckoutState.LAPSED,
-        }
-    ),
-    vocabulary.CheckoutState.CLAIMED: frozenset(
-        {
-            vocabulary.CheckoutState.PAID,
-            vocabulary.CheckoutState.REJECTED,
-            vocabulary.CheckoutState.LAPSED,
-            vocabulary.CheckoutState.OVERSOLD,
-        }
-    ),
-    vocabulary.CheckoutState.LAPSED: _TOO_LATE | {vocabulary.CheckoutState.CLAIMED},
-    vocabulary.CheckoutState.CANCELLED: _TOO_LATE,
-    vocabulary.CheckoutState.FAILED: _TOO_LATE,
-    vocabulary.CheckoutState.REJECTED: _TOO_LATE,
-    vocabulary.CheckoutState.PAID: frozenset(),
-    vocabulary.CheckoutState.LATE: frozenset(),
-    vocabulary.CheckoutState.OVERSOLD: frozenset(),
+NEXT: Mapping[State, frozenset[State]] = {
+    State.OPENING: frozenset({State.OPEN, State.FAILED, State.LAPSED}),
+    State.OPEN: frozenset({State.PAID, State.CLAIMED, State.CANCELLED, State.LAPSED}),
+    State.CLAIMED: frozenset({State.PAID, State.REJECTED, State.LAPSED, State.OVERSOLD}),
+    State.LAPSED: _TOO_LATE | {State.CLAIMED},
+    State.CANCELLED: _TOO_LATE,
+    State.FAILED: _TOO_LATE,
+    State.REJECTED: _TOO_LATE,
+    State.PAID: frozenset(),
+    State.LATE: frozenset(),
+    State.OVERSOLD: frozenset(),
 }
 """The states that may follow each state."""
 
@@ -62,12 +40,12 @@ SETTLED = frozenset(state for state, following in NEXT.items() if not following)
 """The states in which money has arrived."""
 
 
-def states_before(state: vocabulary.CheckoutState) -> tuple[vocabulary.CheckoutState, ...]:
+def states_before(state: State) -> tuple[State, ...]:
     """Return the states that this state may follow."""
     return tuple(one for one, following in NEXT.items() if state in following)
 
 
-def one_of(states: Iterable[vocabulary.CheckoutState]) -> str:
+def one_of(states: Iterable[State]) -> str:
     """Return the SQL condition for these states, in the same form as in the indexes.
 
     SQLite builds a table for an `IN` of three or more values each time it examines the indexes of a
@@ -146,7 +124,7 @@ class Checkout:
     lapses_at: int
     """The end of the reservation of its units."""
 
-    stored_state: vocabulary.CheckoutState = vocabulary.CheckoutState.OPEN
+    stored_state: State = State.OPEN
 
     language: str | None = None
     """Language of the emailed receipt, None if the payer wants no receipt."""
@@ -203,10 +181,10 @@ class Checkout:
     quantity: int = 1
     words: parts.PayerWords = parts.NO_WORDS
 
-    def state(self, now: int) -> vocabulary.CheckoutState:
+    def state(self, now: int) -> State:
         """Return its state; a lapsed checkout may still be stored as holding its units."""
         if self.stored_state in HOLDING and self.ends_at <= now:
-            return vocabulary.CheckoutState.LAPSED
+            return State.LAPSED
         return self.stored_state
 
     @property
@@ -261,7 +239,7 @@ class Checkout:
         self,
         opened: rail.Opened,
         now: int,
-        state: vocabulary.CheckoutState = vocabulary.CheckoutState.OPEN,
+        state: State = State.OPEN,
     ) -> Checkout:
         """Return the opened checkout; it lapses with its invoice at the latest."""
         ends = opened.lapses_at or self.lapses_at

@@ -210,10 +210,11 @@ RESERVE_AGAIN = """
 # Read the claims of a request that hold units: `yielding` chooses the claims that give them up.
 # `claims` sums up all claimed units of the claim's site, because large holders yield first.
 CLAIMS = """
-    SELECT c.id, c.quantity, c.claimed_at, c.lapses_at, c.claim_lapses_at,
-      CASE WHEN c.counted_until IS NOT NULL THEN c.site END AS counted_site,
-      (SELECT SUM(o.quantity) FROM checkouts o WHERE o.request_id = c.request_id
-       AND o.site = c.site AND o.state = 'claimed') AS claims
+    SELECT c.id, c.quantity, c.claimed_at,
+      CASE WHEN c.lapses_at = c.claim_lapses_at THEN 1 ELSE 0 END AS is_promised,
+      CASE WHEN c.counted_until IS NOT NULL THEN c.site END AS site,
+      (SELECT CAST(COALESCE(SUM(o.quantity), 0) AS INTEGER) FROM checkouts o
+       WHERE o.request_id = c.request_id AND o.site = c.site AND o.state = 'claimed') AS claims
     FROM checkouts c WHERE c.request_id = :id AND c.state = 'claimed' AND c.held = 1
 """
 
@@ -380,17 +381,7 @@ def find_yielding(
     is_proven: bool = False,
 ) -> list[Claim]:
     """Return the claims that `yielding` chooses to give up `lacking` units."""
-    claims = [
-        Claim(
-            id=row["id"],
-            site=row["counted_site"],
-            claims=int(row["claims"] or 0),
-            quantity=row["quantity"],
-            claimed_at=row["claimed_at"],
-            is_promised=row["lapses_at"] == row["claim_lapses_at"],
-        )
-        for row in tx.query(CLAIMS, id=request_id)
-    ]
+    claims = [Claim(**row) for row in tx.query(CLAIMS, id=request_id)]
     return yielding(claims, lacking, rival=rival, is_proven=is_proven)
 
 

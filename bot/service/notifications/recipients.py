@@ -377,8 +377,23 @@ def find_or_ask(
         return None
     found = find(tx, app_id=app_id, owner=owner, address=contacts.mailbox_key(address))
     if found is None:
-        found = _new(tx, request, address, now, confirms=confirms)
-        if found.state is notification.RecipientState.UNCONFIRMED:
+        mailbox = contacts.mailbox_digest(address)
+        state = notification.RecipientState.TRUSTED
+        if has_unsubscribed(tx, mailbox, app_id, owner):
+            state = notification.RecipientState.ENDED
+        elif confirms:
+            state = notification.RecipientState.UNCONFIRMED
+        found = notification.Recipient(
+            id=secrets.token_hex(12),
+            app_id=app_id,
+            owner=owner,
+            address=contacts.mailbox_key(address),
+            mailbox=mailbox,
+            state=state,
+            stop_token=secrets.token_urlsafe(24),
+            created_at=now,
+        )
+        if state is notification.RecipientState.UNCONFIRMED:
             lock_asks(tx, found)
             after = now - notification.CONFIRMABLE
             (row,) = tx.query(COUNT_OPEN, app_id=app_id, owner=owner, after=after)
@@ -458,29 +473,3 @@ def unsubscribe(
         app_id, owner = ("", "") if everybody else (recipient.app_id, recipient.owner)
         unsubscribe_mailbox(tx, recipient.mailbox, app_id, owner, now)
     return recipient
-
-
-def _new(
-    tx: database.Transaction,
-    request: request.PaymentRequest,
-    address: str,
-    now: int,
-    *,
-    confirms: bool,
-) -> notification.Recipient:
-    mailbox = contacts.mailbox_digest(address)
-    state = notification.RecipientState.TRUSTED
-    if has_unsubscribed(tx, mailbox, request.app_id, request.owner):
-        state = notification.RecipientState.ENDED
-    elif confirms:
-        state = notification.RecipientState.UNCONFIRMED
-    return notification.Recipient(
-        id=secrets.token_hex(12),
-        app_id=request.app_id,
-        owner=request.owner,
-        address=contacts.mailbox_key(address),
-        mailbox=mailbox,
-        state=state,
-        stop_token=secrets.token_urlsafe(24),
-        created_at=now,
-    )

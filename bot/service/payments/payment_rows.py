@@ -92,22 +92,19 @@ def insert(tx: database.Transaction, payment: request.Payment) -> None:
 
 def of_settlement(tx: database.Transaction, external_id: str) -> request.Payment | None:
     """Return the payment of a settlement, or None if the settlement is new."""
-    row = tx.one(f"{SELECT} external_id = :external_id", external_id=external_id)
-    return read_row(row) if row else None
+    return _found(tx.one(f"{SELECT} external_id = :external_id", external_id=external_id))
 
 
 def find_of_app(
     tx: database.Transaction, app_id: str, request_id: str, payment_id: str
 ) -> request.Payment | None:
     """Return one payment of the application's request, including deleted requests."""
-    row = tx.one(BY_ID_OF_APP_EVER, app_id=app_id, request_id=request_id, id=payment_id)
-    return read_row(row) if row else None
+    return _found(tx.one(BY_ID_OF_APP_EVER, app_id=app_id, request_id=request_id, id=payment_id))
 
 
 def find(tx: database.Transaction, request_id: str, payment_id: str) -> request.Payment | None:
     """Return a payment of a request."""
-    row = tx.one(BY_ID, request_id=request_id, id=payment_id)
-    return read_row(row) if row else None
+    return _found(tx.one(BY_ID, request_id=request_id, id=payment_id))
 
 
 def with_last_unit(
@@ -129,28 +126,24 @@ def delete_underpaid(tx: database.Transaction, payment_id: str) -> None:
 
 def first_of_checkout(tx: database.Transaction, checkout_id: str) -> request.Payment | None:
     """Return the first payment of a checkout."""
-    row = tx.one(OF_CHECKOUT, id=checkout_id)
-    return read_row(row) if row else None
+    return _found(tx.one(OF_CHECKOUT, id=checkout_id))
 
 
 async def read_of_checkout(db: database.Database, checkout_id: str) -> request.Payment | None:
     """Return the first payment of a checkout, without waiting for the writer."""
-    row = await db.one(OF_CHECKOUT, id=checkout_id)
-    return read_row(row) if row else None
+    return _found(await db.one(OF_CHECKOUT, id=checkout_id))
 
 
 async def read(db: database.Database, request_id: str, payment_id: str) -> request.Payment | None:
     """Return a payment by both ids, which its payer knows."""
-    row = await db.one(BY_ID, request_id=request_id, id=payment_id)
-    return read_row(row) if row else None
+    return _found(await db.one(BY_ID, request_id=request_id, id=payment_id))
 
 
 async def read_of_app(
     db: database.Database, app_id: str, request_id: str, payment_id: str
 ) -> request.Payment | None:
     """Return one payment of the application's request."""
-    row = await db.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id)
-    return read_row(row) if row else None
+    return _found(await db.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id))
 
 
 async def page(
@@ -182,6 +175,10 @@ async def count_payers(db: database.Database, request_id: str) -> int:
 
 
 _fields = attrgetter(*NAMES)
+
+
+def _found(row: database.Row | None) -> request.Payment | None:
+    return read_row(row) if row else None
 
 
 def read_row(row: database.Row) -> request.Payment:
