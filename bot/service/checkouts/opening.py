@@ -92,13 +92,10 @@ class OpeningHandler:
         if after is None or answer is None:
             return
         state = after.state(self._now())
-        if (
-            not isinstance(answer, rail.Unavailable)
-            and state is not vocabulary.CheckoutState.FAILED
-        ):
-            log.info("checkout opened", checkout=checkout_id, state=state.value)
-            return
-        if not isinstance(answer, rail.Unavailable):
+        if isinstance(answer, rail.Opened):
+            if state is not vocabulary.CheckoutState.FAILED:
+                log.info("checkout opened", checkout=checkout_id, state=state.value)
+                return
             answer = rail.Unavailable("lied", "the invoice was used before, or has ended")
         log.warning(
             "checkout not opened",

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Self
@@ -29,67 +29,41 @@ from bot.service.wire import to_answers
 SLOW = 2_000
 """Milliseconds after which an attempt counts as slow, because other webhooks wait for its slot."""
 
-MOST_KNOWN = 2_000
-"""Windows of a kind to remember, the most recently used. Forgotten windows start over."""
+MOST_KNOWN = 4_000
+"""Windows to remember, the most recently used. Forgotten windows start over."""
+
+LEAST, START, MOST = {"endpoint": 1, "host": 16}, {"endpoint": 8, "host": 16}, 32
+"""Widths of a closed window, of an unknown peer's, and of the widest one."""
 
 
-@dataclass(slots=True)
 class Windows:
-    """The windows of one kind of group, by the group's name."""
-
-    least: int
-    """Width of a closed window."""
-
-    start: int
-    most: int
-    _known: OrderedDict[str, int] = field(default_factory=OrderedDict)
-
-    def width_of(self, name: str) -> int:
-        """Return the current width of a group."""
-        return self._known.get(name, self.start)
-
-    def widen(self, name: str) -> None:
-        """Record a quick success."""
-        self._store(name, min(self.most, self.width_of(name) + 1))
-
-    def close(self, name: str) -> None:
-        """Record a failure or a slow attempt."""
-        self._store(name, self.least)
-
-    def _store(self, name: str, width: int) -> None:
-        self._known[name] = width
-        self._known.move_to_end(name)
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointWindows:
     """The windows of endpoints and hosts, which are the groups of the webhook queue."""
 
-    endpoints: Windows = field(default_factory=lambda: Windows(least=1, start=8, most=32))
-    hosts: Windows = field(default_factory=lambda: Windows(least=16, start=16, most=32))
-
-    def bound(self, queue: queue_policy.Queue) -> queue_policy.Queue:
-        """Return the queue with these windows as the widths of its groups."""
-        return replace(queue, group_width=self.width_of)
+    def __init__(self) -> None:
+        self._known = OrderedDict[str, int]()
 
     def width_of(self, name: str) -> int:
-        """Return the width of a group, which is an endpoint or a host."""
-        return self._of(name).width_of(name)
+        """Return the current width of a group, which is an endpoint or a host."""
+        return self._known.get(name, START[_kind(name)])
 
     def store(self, groups: tuple[str, ...], outcome: outcomes.AttemptOutcome, took: int) -> None:
         """Record an attempt that took `took` ms."""
         is_slow = took >= SLOW
         for name in groups:
-            windows = self._of(name)
             if outcome.delivered and not is_slow:
-                windows.widen(name)
-            elif windows is self.endpoints or outcome.problem or is_slow:
-                windows.close(name)
+                width = min(MOST, self.width_of(name) + 1)
+            elif _kind(name) == "endpoint" or outcome.problem or is_slow:
+                width = LEAST[_kind(name)]
+            else:
+                continue
+            self._known[name] = width
+            self._known.move_to_end(name)
+            if len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
 
-    def _of(self, name: str) -> Windows:
-        return self.endpoints if "/" in name else self.hosts
+
+def _kind(name: str) -> str:
+    return "endpoint" if "/" in name else "host"
 
 
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
@@ -125,9 +99,9 @@ class WebhookSender:
         self._embedded_app_id = embedded_app_id
         self._outside = guarded_transport.guarded_client(allow)
         self._inside = inside
-        self._windows = EndpointWindows()
+        self._windows = Windows()
         self.queue_handler = self._queue_handler(
-            self._windows.bound(notification_queues.WEBHOOKS), CONCURRENCY
+            replace(notification_queues.WEBHOOKS, group_width=self._windows.width_of), CONCURRENCY
         )
         self.own_queue_handler = self._queue_handler(
             notification_queues.OWN_WEBHOOKS, OWN_CONCURRENCY
@@ -180,11 +154,9 @@ class WebhookSender:
             return await self._post(message, body, headers)
         except errors.ForbiddenAddress as error:
             return outcomes.AttemptOutcome(problem=str(error), final=True)
-        except errors.ConfigProblem as error:
-            return outcomes.AttemptOutcome(problem=str(error))
         except TimeoutError:
             return outcomes.AttemptOutcome(problem=f"no answer within {TIMEOUT} seconds")
-        except errors.Unreachable as error:
+        except (errors.ConfigProblem, errors.Unreachable) as error:
             return outcomes.AttemptOutcome(problem=str(error))
 
     async def _post(

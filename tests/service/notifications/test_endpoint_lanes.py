@@ -16,7 +16,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import QueueHandler
 from bot.service.notifications.notification_queues import groups_of, lane_of
-from bot.service.notifications.webhooks import CONCURRENCY, EndpointWindows, WebhookSender
+from bot.service.notifications.webhooks import CONCURRENCY, START, WebhookSender
 from bot.service.requests.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, open_service
 from tests.support.webhook_delivery import (
@@ -31,7 +31,7 @@ from tests.support.webhook_delivery import (
 )
 from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
-NEW_ENDPOINT, NEW_HOST = EndpointWindows().endpoints.start, EndpointWindows().hosts.start
+NEW_ENDPOINT, NEW_HOST = START["endpoint"], START["host"]
 PAYMENTS = 70
 """More than two batches."""
 
