@@ -12,8 +12,8 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from bot.core.database import database
 from bot.core.outbox import claiming, fairness, groups, lanes, queue_policy
@@ -164,85 +164,17 @@ def claim(
     ]
 
 
-# How a lease ends. Endings are data, so that one transaction can end many leases and reopen each
-# of their lanes once.
+# How a lease ends. Each function returns False and changes nothing if the message now has another
+# lease.
 
-SETTLE = "state = :state, settled_at = :now, note = :note"
-RETRY = (
-    "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, failures = 0,"
-    " crashes = 0"
-)
 GIVE_BACK = "state = 'waiting', attempts = attempts - 1"
 
 
-class Leased(Protocol):
-    """The attributes of a claimed message that are needed to end its lease."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def lane(self) -> str: ...
-    @property
-    def lease(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The change of a leased message's row; None deletes the row."""
-
-    message: Leased
-    change: str | None
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-
-def as_done(queue: queue_policy.Queue, message: Leased, now: int) -> Ending:
-    """Settle a message that was performed; it is deleted unless its queue keeps it."""
-    return settled(message, "done", now, None) if queue.keep else Ending(message, None)
-
-
-def settled(message: Leased, state: str, now: int, note: str | None) -> Ending:
-    """Settle a message in a state."""
-    return Ending(message, SETTLE, {"state": state, "now": now, "note": note})
-
-
-def retried(message: Leased, due_at: int, note: str, *, uncertain: bool) -> Ending:
-    """Queue a message for another attempt."""
-    return Ending(message, RETRY, {"due_at": due_at, "note": note, "doubt": int(uncertain)})
-
-
-def given_back(message: Leased) -> Ending:
-    """Queue a message whose handling has not begun; the attempt does not count."""
-    return Ending(message, GIVE_BACK)
-
-
-def end_leases(
-    tx: database.Transaction, queue: queue_policy.Queue, endings: Sequence[Ending], now: int = 0
-) -> list[bool]:
-    """End leases; return for each of them whether the message still had the lease.
-
-    A message that now has another lease is left unchanged.
-    """
-    names = {ending.message.lane for ending in endings}
-    lanes.lock(tx, queue, *names)
-    ended = []
-    for ending in endings:
-        sql = "DELETE FROM outbox"
-        if ending.change is not None:
-            sql = f"UPDATE outbox SET {ending.change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
-        values = {"id": ending.message.id, "lease": ending.message.lease, **ending.values}
-        ended.append(bool(tx.execute(f"{sql} WHERE id = :id AND lease = :lease", **values)))
-    groups.reopen_lanes(tx, queue, names, now)
-    return ended
-
-
 def done(tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int) -> bool:
-    """Settle a message that was performed.
-
-    Like all functions that end a lease, this returns False and changes nothing if the message now
-    has another lease.
-    """
-    ending = as_done(queue, message, now)
-    return end_leases(tx, queue, [ending], 0 if queue.keep else now)[0]
+    """Settle a message that was performed; it is deleted unless its queue keeps it."""
+    if queue.keep:
+        return _settle(tx, queue, message, "done", now, None)
+    return _end_lease(tx, queue, message, None, reopened_at=now)
 
 
 def retry(
@@ -261,19 +193,23 @@ def retry(
     is settled. With `following`, earlier uncertainty is dropped: the new body records what is known
     about the earlier attempts.
     """
+    change = (
+        "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, failures = 0,"
+        " crashes = 0"
+    )
     doubt = uncertain or (following is None and message.uncertain)
-    ending = retried(message, due_at, note, uncertain=doubt)
+    values: dict[str, Any] = {"due_at": due_at, "note": note, "doubt": int(doubt)}
     if following is None:
-        return end_leases(tx, queue, [ending])[0]
+        return _end_lease(tx, queue, message, change, values)
     lane, priority = following.lane or message.lane, following.priority
     lanes.lock(tx, queue, message.lane, lane)
-    changes = {
+    values |= {
         "body": queue.encode(following.body),
         "lane": lane,
         "priority": message.priority if priority is None else priority,
     }
-    change = f"{ending.change}, body = :body, lane = :lane, priority = :priority"
-    ended = end_leases(tx, queue, [Ending(message, change, {**ending.values, **changes})])[0]
+    change += ", body = :body, lane = :lane, priority = :priority"
+    ended = _end_lease(tx, queue, message, change, values)
     if ended and lane != message.lane:
         groups.reopen_lanes(tx, queue, {lane})
     return ended
@@ -287,29 +223,66 @@ def fail(
         "state = 'waiting', due_at = :due_at, note = :note, uncertain = 1,"
         " failures = failures + 1, crashes = 0"
     )
-    return end_leases(tx, queue, [Ending(message, change, {"due_at": due_at, "note": note})])[0]
+    return _end_lease(tx, queue, message, change, {"due_at": due_at, "note": note})
+
+
+def give_back(tx: database.Transaction, queue: queue_policy.Queue, message: Message) -> bool:
+    """Queue a message whose handling has not begun; the attempt does not count."""
+    return _end_lease(tx, queue, message, GIVE_BACK)
 
 
 def release(
     tx: database.Transaction, queue: queue_policy.Queue, message: Message, due_at: int
 ) -> bool:
-    """End the lease of a message whose handling has not begun; the attempt does not count."""
-    change = f"{GIVE_BACK}, due_at = :due_at"
-    return end_leases(tx, queue, [Ending(message, change, {"due_at": due_at})])[0]
+    """Give a message back until `due_at`."""
+    return _end_lease(tx, queue, message, f"{GIVE_BACK}, due_at = :due_at", {"due_at": due_at})
 
 
 def dead_letter(
     tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int, note: str
 ) -> bool:
     """Settle a message as a dead letter, kept for the operator."""
-    return end_leases(tx, queue, [settled(message, "dead", now, note)])[0]
+    return _settle(tx, queue, message, "dead", now, note)
 
 
 def end(
     tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int, note: str
 ) -> bool:
     """Settle a message that is no longer wanted; it is kept until a sweep."""
-    return end_leases(tx, queue, [settled(message, "ended", now, note)])[0]
+    return _settle(tx, queue, message, "ended", now, note)
+
+
+def _settle(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    message: Message,
+    state: str,
+    now: int,
+    note: str | None,
+) -> bool:
+    values = {"state": state, "now": now, "note": note}
+    change = "state = :state, settled_at = :now, note = :note"
+    return _end_lease(tx, queue, message, change, values)
+
+
+def _end_lease(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    message: Message,
+    change: str | None,
+    values: Mapping[str, Any] | None = None,
+    *,
+    reopened_at: int = 0,
+) -> bool:
+    """End a lease by a change of the message's row; None deletes the row."""
+    lanes.lock(tx, queue, message.lane)
+    sql = "DELETE FROM outbox"
+    if change is not None:
+        sql = f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
+    found = {"id": message.id, "lease": message.lease, **(values or {})}
+    ended = tx.execute(f"{sql} WHERE id = :id AND lease = :lease", **found)
+    groups.reopen_lanes(tx, queue, {message.lane}, reopened_at)
+    return ended == 1
 
 
 def split(

@@ -254,8 +254,11 @@ class Worker:
             await self._guard(message, stored)
 
     async def _give_back(self, messages: list[outbox.Message]) -> None:
-        queue, endings = self._handler.queue, [outbox.given_back(message) for message in messages]
-        await self._settle(messages[0], lambda tx, _: outbox.end_leases(tx, queue, endings))
+        def give_back(tx: database.Transaction, _: outbox.Message) -> None:
+            for message in messages:
+                outbox.give_back(tx, self._handler.queue, message)
+
+        await self._settle(messages[0], give_back)
 
     async def _handle(self, message: outbox.Message) -> Awaitable[None] | None:
         if message.crashes >= self._handler.queue.max_crashes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
@@ -92,16 +93,29 @@ class AttemptRecorder:
         now = self._now()
         attempt = outcome.attempt(began, now)
         delay = None if outcome.final else RETRIES.delay(message.attempts, outcome.retry_after)
+        end: Callable[[database.Transaction, queue_policy.Queue, outbox.Message], bool]
         if outcome.delivered:
-            name, ending = "delivered", outbox.as_done(self.queue, message, now)
+            name, end = "delivered", partial(outbox.done, now=now)
         elif delay is None:
-            name, ending = "dead", outbox.settled(message, "dead", now, outcome.note)
+            name, end = "dead", partial(outbox.dead_letter, now=now, note=outcome.note)
         else:
-            name, due_at = "failed", now + delay
-            ending = outbox.retried(message, due_at, outcome.note, uncertain=message.uncertain)
-        ours = await self._db.transaction_until_stored(
-            lambda tx: self._store(tx, message, attempt, name, ending)
-        )
+            name, end = "failed", partial(outbox.retry, due_at=now + delay, note=outcome.note)
+
+        def store(tx: database.Transaction) -> bool:
+            """Settle the message and store the attempt; return whether the lease was still held.
+
+            An attempt is stored even if its lease was lost, because the peer has seen it. It is not
+            stored twice if only the response to an earlier commit was lost.
+            """
+            ours = end(tx, self.queue, message)
+            if not ours and notification_rows.has_attempt(tx, message.id, attempt):
+                return True
+            # The lane's lock keeps attempt numbers unique.
+            notification_rows.add_attempt(tx, message.id, attempt)
+            self._settled(tx, message, name if ours else "late")
+            return ours
+
+        ours = await self._db.transaction_until_stored(store)
         facts: dict[str, Any] = {
             "delivery": message.id,
             "request": message.body.request_id,
@@ -119,29 +133,9 @@ class AttemptRecorder:
 
     def settle_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Count a notification that became a dead letter, and settle the members of its letter."""
+        self._settled(tx, message, "dead")
+
+    def _settled(self, tx: database.Transaction, message: outbox.Message, name: str) -> None:
         if self._channel is notification.Channel.EMAIL:
             recipients.settle_letter(tx, message.id, self._now())
-        tx.count("delivery_attempts", self._channel.value, "dead")
-
-    def _store(
-        self,
-        tx: database.Transaction,
-        message: outbox.Message,
-        attempt: notification.Attempt,
-        name: str,
-        ending: outbox.Ending,
-    ) -> bool:
-        """Settle a message and store its attempt; return whether the lease was still held.
-
-        An attempt is stored even if its lease was lost, because the peer has seen it. It is not
-        stored twice if only the response to an earlier commit was lost.
-        """
-        (ours,) = outbox.end_leases(tx, self.queue, [ending])
-        if not ours and notification_rows.has_attempt(tx, message.id, attempt):
-            return True
-        # The lane's lock keeps attempt numbers unique.
-        notification_rows.add_attempt(tx, message.id, attempt)
-        if self._channel is notification.Channel.EMAIL:
-            recipients.settle_letter(tx, message.id, self._now())
-        tx.count("delivery_attempts", self._channel.value, name if ours else "late")
-        return ours
+        tx.count("delivery_attempts", self._channel.value, name)
