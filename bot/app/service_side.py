@@ -165,7 +165,7 @@ class ServiceSide:
         return [
             emails.to_sellers(self._db, mailer, self._now, origin).queue_handler,
             emails.to_payers(self._db, mailer, self._now, origin, payer_key).queue_handler,
-            payer_letters.ServedPayers(self._db, self._now).queue_handler,
+            payer_letters.served_handler(self._db, self._now),
         ]
 
 

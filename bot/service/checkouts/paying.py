@@ -245,22 +245,24 @@ def _begin(
         **_paid_to(tx, account, form),
     )
     opened = rail.open_offline(checkout.charge(request.terms.product.name, details, form.scenario))
-    at_once = _is_at_once(context, form)
-    if opened is not None:
-        state = vocabulary.CheckoutState.PAID if at_once else vocabulary.CheckoutState.OPEN
-        checkout = checkout.open(opened, now, state)
-    if at_once:
-        return _sold(tx, request, checkout, opened, now)
-    if opened is not None and opened.claimed:
-        checkout = replace(checkout, automatic=False)
-    checkout_rows.insert(tx, checkout, holder)
     if opened is None:
+        checkout_rows.insert(tx, checkout, holder)
         opening.queue_opening(tx, checkout, form.holder.peer)
         return PaymentProgress(checkout.id, None)
-    if opened.claimed:
-        claiming.record_claim(tx, context, request, checkout, holder, now)
+    payment = None
+    if _is_at_once(context, form):  # its units are sold already
+        checkout = checkout.open(opened, now, vocabulary.CheckoutState.PAID)
+        checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
+        settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
+        payment = settling.record_at_once(tx, request, checkout, settlement, now)
+    else:
+        checkout = checkout.open(opened, now)
+        checkout = replace(checkout, automatic=checkout.automatic and not opened.claimed)
+        checkout_rows.insert(tx, checkout, holder)
+        if opened.claimed:
+            claiming.record_claim(tx, context, request, checkout, holder, now)
     polling.queue_polls(tx, checkout, opened, "", now)
-    return PaymentProgress(checkout.id, None)
+    return PaymentProgress(checkout.id, payment, fresh=payment is not None)
 
 
 def _account(
@@ -321,23 +323,6 @@ def _free_reference(tx: database.Transaction) -> str:
     while checkout_rows.is_reference(tx, reference):
         reference = bank.new_reference()
     return reference
-
-
-def _sold(
-    tx: database.Transaction,
-    request: PaymentRequest,
-    checkout: Checkout,
-    opened: rail.Opened | None,
-    now: int,
-) -> PaymentProgress:
-    """Store a paid checkout, whose units are sold already, with its payment."""
-    if opened is None or opened.arrived is None:
-        raise RuntimeError(f"no money came with checkout {checkout.id}")
-    checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
-    settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
-    payment = settling.record_at_once(tx, request, checkout, settlement, now)
-    polling.queue_polls(tx, checkout, opened, "", now)
-    return PaymentProgress(checkout.id, payment, fresh=True)
 
 
 @dataclass(frozen=True, slots=True)

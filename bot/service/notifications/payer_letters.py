@@ -332,22 +332,17 @@ def _queue_batch(
         queue_notice(tx, request, payment, units.news, now)
 
 
-class ServedPayers:
-    """Queues the letters that a call has left to do; a worker runs its `queue_handler`."""
+def served_handler(db: database.Database, now: Callable[[], int]) -> worker.QueueHandler:
+    """Return the handler that queues some letters, and a message for the remaining letters."""
 
-    def __init__(self, db: database.Database, now: Callable[[], int]) -> None:
-        self._db = db
-        self._now = now
-        self.queue_handler = worker.QueueHandler(SERVED, self.handle)
+    def serve(tx: database.Transaction, message: outbox.Message) -> None:
+        at, units = now(), message.body
+        if outbox.done(tx, SERVED, message, at):
+            request = request_rows.find_ever(tx, units.request_id, at)
+            if request is not None:
+                _queue_batch(tx, request, units, at)
 
-    async def handle(self, message: outbox.Message) -> None:
-        """Queue some letters, and a message for the remaining letters."""
-        await self._db.bulk(lambda tx: self._continue(tx, message))
+    async def handle(message: outbox.Message) -> None:
+        await db.bulk(lambda tx: serve(tx, message))
 
-    def _continue(self, tx: database.Transaction, message: outbox.Message) -> None:
-        now, units = self._now(), message.body
-        if not outbox.done(tx, SERVED, message, now):
-            return
-        request = request_rows.find_ever(tx, units.request_id, now)
-        if request is not None:
-            _queue_batch(tx, request, units, now)
+    return worker.QueueHandler(SERVED, handle)

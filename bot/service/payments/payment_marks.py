@@ -55,18 +55,12 @@ def _mark(
 
 def mark_news(before: request.Marks, after: request.Marks) -> Iterator[payment_reports.News]:
     """Yield the news for the payer: new marks, and marks with a new note."""
-    if _is_news(before.sent_at, after.sent_at, before.sent_note, after.sent_note):
-        yield payment_reports.News.SENT
-    if _is_news(
-        before.paid_back_at, after.paid_back_at, before.paid_back_note, after.paid_back_note
-    ):
-        yield payment_reports.News.PAID_BACK
-
-
-def _is_news(was: int | None, at: int | None, old: str | None, note: str | None) -> bool:
-    if at is None:
-        return False
-    return was is None or (note is not None and note != old)
+    sent = (before.sent_at, after.sent_at, before.sent_note, after.sent_note)
+    back = (before.paid_back_at, after.paid_back_at, before.paid_back_note, after.paid_back_note)
+    news = {payment_reports.News.SENT: sent, payment_reports.News.PAID_BACK: back}
+    for one, (was, at, old, note) in news.items():
+        if at is not None and (was is None or (note is not None and note != old)):
+            yield one
 
 
 NOTIFIED = "notified"

@@ -12,7 +12,7 @@ from bot.app.maintenance import payer_erasure
 from bot.core.text import contacts
 from bot.core.text.translations import languages
 from bot.service.notifications import notification_queues, notification_rows, payer_letters
-from bot.service.notifications.payer_letters import MOST_OF_PAYMENT, TAKEN_BACK, ServedPayers
+from bot.service.notifications.payer_letters import MOST_OF_PAYMENT, TAKEN_BACK, served_handler
 from tests.support.checkout_steps import perform
 from tests.support.consent_letters import plain
 from tests.support.goods import uploaded
@@ -268,7 +268,7 @@ async def test_all_who_waited_hear_however_many_they_are(
     edited = await post.service.edit(request_id, {"delivery": goods})
     assert edited.status_code == 200, edited.text
     assert await post.work() == 3
-    queue_handler = ServedPayers(post.service.db, post.service.clock).queue_handler
+    queue_handler = served_handler(post.service.db, post.service.clock)
     steps = 0
     while await perform(post.service, queue_handler):
         steps += 1
