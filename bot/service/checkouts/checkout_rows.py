@@ -156,10 +156,9 @@ def lock_request(tx: database.Transaction, checkout_id: str) -> None:
     tx.lock(LOCK_REQUEST, id=checkout_id)
 
 
-def is_known(tx: database.Transaction, external_id: str) -> bool:
-    """Return whether a checkout has this external id."""
-    sql = "SELECT 1 FROM checkouts WHERE external_id = :external_id"
-    return tx.one(sql, external_id=external_id) is not None
+def is_known(tx: database.Transaction, column: str, value: str) -> bool:
+    """Return whether a checkout has this `external_id` or `reference`."""
+    return tx.one(f"SELECT 1 FROM checkouts WHERE {column} = :value", value=value) is not None  # noqa: S608 - our own names
 
 
 def mark_polled(
@@ -171,12 +170,6 @@ def mark_polled(
     """Store when the wallet was asked last, and its first invalid answer."""
     sql = "UPDATE checkouts SET looked_at = :now, lie = COALESCE(lie, :lie) WHERE id = :id"
     tx.execute(sql, id=checkout_id, now=now, lie=invalid_answer)
-
-
-def is_reference(tx: database.Transaction, reference: str) -> bool:
-    """Return whether a reference is in use."""
-    sql = "SELECT 1 FROM checkouts WHERE reference = :reference"
-    return tx.one(sql, reference=reference) is not None
 
 
 def count_promised(tx: database.Transaction, request_id: str, now: int) -> int:

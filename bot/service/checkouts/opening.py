@@ -170,4 +170,4 @@ class OpeningHandler:
 def _is_used(tx: database.Transaction, answer: rail.Opened, now: int) -> bool:
     """Return whether an invoice was used before or has already expired."""
     has_ended = answer.lapses_at is not None and answer.lapses_at <= now
-    return has_ended or checkout_rows.is_known(tx, answer.external_id)
+    return has_ended or checkout_rows.is_known(tx, "external_id", answer.external_id)

@@ -31,7 +31,10 @@ def check_payer_data(
     wrong: list[vocabulary.PayerField] = []
     for field in asked:
         text = form.get(field, "")
-        value = contacts.dialled(text) if field == "phoneNumber" else _address(text)
+        if field == "phoneNumber":
+            value = contacts.dialled(text)
+        else:
+            value = contacts.ascii_address(contacts.typed_email(text))
         if value is None:
             wrong.append(field)
         else:
@@ -60,10 +63,6 @@ def masked(field: vocabulary.PayerField, value: str) -> str:
 def masked_name(name: str | None) -> str | None:
     """Return the first letter of a payer's name: `M•••`."""
     return name and f"{name[: len(name) > 1]}{HIDDEN}"
-
-
-def _address(text: str) -> str | None:
-    return contacts.ascii_address(contacts.typed_email(text))
 
 
 # An order: the quantity, and the amount of each unit.
@@ -209,14 +208,9 @@ def quote(terms: request.Terms, rate: request.ExchangeRate | None) -> request.Qu
     factor = _factor(terms, rate)
     total = _total(_EXACT.multiply(factor, terms.amount), terms.instrument)
     exact = [_EXACT.multiply(factor, part) for part in parts]
-    # Round the shares down, then add 1 to those with the largest remainders until they sum.
     floors = [share.to_integral_value(ROUND_FLOOR, _EXACT) for share in exact]
     lost = [_EXACT.subtract(*both) for both in zip(exact, floors, strict=True)]
-    shares = [int(floor) for floor in floors]
-    by_loss = sorted(range(len(exact)), key=lambda place: lost[place], reverse=True)
-    for place in by_loss[: total - sum(shares)]:
-        shares[place] += 1
-    return request.Quote(total, terms.instrument, tuple(shares), rate)
+    return request.Quote(total, terms.instrument, _fill([*map(int, floors)], lost, total), rate)
 
 
 def unsure_share(terms: request.Terms, least: int, rate: request.ExchangeRate | None) -> int | None:
@@ -240,9 +234,13 @@ def with_amount(kept: request.Quote, amount: int) -> request.Quote:
 def split_amount(weights: Sequence[int], amount: int) -> tuple[int, ...]:
     """Split an amount in the proportion of weights; the sum of the shares is the amount."""
     whole, exact = sum(weights), [weight * amount for weight in weights]
-    shares = [one // whole for one in exact]
-    by_loss = sorted(range(len(exact)), key=lambda place: exact[place] % whole, reverse=True)
-    for place in by_loss[: amount - sum(shares)]:
+    return _fill([one // whole for one in exact], [one % whole for one in exact], amount)
+
+
+def _fill(shares: list[int], lost: Sequence[Decimal | int], total: int) -> tuple[int, ...]:
+    """Add 1 to the rounded shares that lost the most, until they sum up to the total."""
+    by_loss = sorted(range(len(shares)), key=lambda place: lost[place], reverse=True)
+    for place in by_loss[: total - sum(shares)]:
         shares[place] += 1
     return tuple(shares)
 

@@ -320,7 +320,7 @@ def _free_reference(tx: database.Transaction) -> str:
     from bot.service.rails import bank  # noqa: PLC0415 - costs memory
 
     reference = bank.new_reference()
-    while checkout_rows.is_reference(tx, reference):
+    while checkout_rows.is_known(tx, "reference", reference):
         reference = bank.new_reference()
     return reference
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,14 +45,11 @@ def queue_of(channel: notification.Channel, address: str) -> queue_policy.Queue:
     return OWN_WEBHOOKS if is_own else WEBHOOKS
 
 
-BATCH_SIZE = 64
-"""Webhooks that a worker claims together."""
-
 WEBHOOKS = queue_policy.Queue(
     "webhooks",
     lease=60_000,
     ordered=False,
-    batch_size=BATCH_SIZE,
+    batch_size=64,
     keep=True,
     group=groups_of,
     payloads=notification_rows.WEBHOOK_PAYLOADS,
@@ -64,14 +62,7 @@ Endpoints and hosts are groups whose widths the sender sets (service/notificatio
 that peers that hang don't use all the capacity. The lease outlasts an attempt.
 """
 
-OWN_WEBHOOKS = queue_policy.Queue(
-    "own_webhooks",
-    lease=60_000,
-    ordered=False,
-    batch_size=BATCH_SIZE,
-    keep=True,
-    payloads=notification_rows.WEBHOOK_PAYLOADS,
-)
+OWN_WEBHOOKS = replace(WEBHOOKS, name="own_webhooks", group=None)
 """Webhooks to the bot's own receiver, with a lane for each request.
 
 Only processes with the receiver send them; otherwise they wait, and no attempt is counted.

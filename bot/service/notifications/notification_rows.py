@@ -57,9 +57,6 @@ RECEIPT = (
     " WHERE d.payment_id = :id AND d.channel = 'receipt' AND d.created_at = :at"
     " ORDER BY d.id LIMIT 1"
 )
-TO_PAYER = (
-    "SELECT COUNT(*) AS letters FROM deliveries WHERE payment_id = :id AND channel = 'receipt'"
-)
 PAGE = (
     f"{WITH_STATE} FROM (SELECT {COLUMNS} {OWN} LIMIT :most_read) AS d"
     f" JOIN {queries.QUEUED} o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
@@ -173,12 +170,6 @@ async def read_receipt(
     """Return a payment's emailed receipt, None if there is none; later letters don't count."""
     row = await db.one(RECEIPT, id=payment.id, at=payment.completed_at)
     return notification.ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
-
-
-def count_to_payer(tx: database.Transaction, payment_id: str) -> int:
-    """Return how many letters about a payment were queued for its payer."""
-    row = tx.one(TO_PAYER, id=payment_id)
-    return row["letters"] if row else 0
 
 
 def list_all(

@@ -133,22 +133,19 @@ class Mailer:
 
     async def _greet(self, client: SMTP) -> None:
         """Connect, start TLS and log in; the login is never sent without TLS."""
+        server = self._server
         await client.connect()
         await client.ehlo()
-        if not self._server.tls:
-            await self._start_tls(client)
-        if self._server.user is not None:
-            await self._log_in(client, self._server.user, self._server.password or "")
-
-    async def _start_tls(self, client: SMTP) -> None:
-        if client.supports_extension("starttls"):
+        if not server.tls and client.supports_extension("starttls"):
             await client.starttls()
             await client.ehlo()
-        elif not self._server.is_local:
+        elif not server.tls and not server.is_local:
             raise errors.MailRefused(
-                f"{self._server.name} offers no STARTTLS, and without TLS nothing is sent:"
+                f"{server.name} offers no STARTTLS, and without TLS nothing is sent:"
                 " where it has a port for TLS from the start, write smtps://"
             )
+        if server.user is not None:
+            await self._log_in(client, server.user, server.password or "")
 
     async def _log_in(self, client: SMTP, user: str, password: str) -> None:
         """Log in with only one method, because servers count failures and lock accounts."""
