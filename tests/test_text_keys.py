@@ -21,6 +21,7 @@ from bot.chat.model.payment import NOTED, UNDO
 from bot.chat.model.payout import BIC
 from bot.chat.model.payout import WAYS as ACCOUNTS
 from bot.chat.model.request_spec import GOODS_KINDS, KINDS
+from bot.chat.store.link_rows import ALERTS
 from bot.core import errors
 from bot.core.brand import COLOURS
 from bot.core.text.translations import DEFAULT
@@ -119,8 +120,12 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "ask-amount-{}": [(kind,) for kind in KINDS],
     "button-{}": [
         (word,)
-        for word in (*KINDS, *HOURS, *FILES, *MANAGED, *MARKS, *PROFILE_STEPS, "previous", "next")
+        for word in (
+            *(*KINDS, *HOURS, *FILES, *MANAGED, *MARKS, *PROFILE_STEPS),
+            *("previous", "next", "continue", "restart", "cancel"),
+        )
     ],
+    "button-alerts-{}": [(mode,) for mode in ALERTS],
     "button-file-{}": [("yes",), ("no",), ("photo",)],
     "button-goods-{}": [(word,) for word in (*GOODS_KINDS, "again")],
     "button-payout-{}": [(kind,) for kind in PAYOUT_KINDS],
@@ -184,6 +189,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "settings-{}": [(name,) for name in HOURS],
     "stamp-{}": [(status,) for status in sorted(STAMPED_STATUSES)],
     "status-{}": [(status,) for status in STATUSES],
+    "toast-alerts-{}": [(mode,) for mode in ALERTS],
     "{}-why": [(f"page-{word}",) for word in (*REFUSED, "missing", "nowhere")],
 }
 """What the code composes keys of, by the shape of the key."""

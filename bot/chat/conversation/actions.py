@@ -258,7 +258,10 @@ def _edit(context: EventContext, link: link_rows.PaymentLink, action: replies.Ac
         return context.text("toast-elsewhere")
     if field is request_fields.UNITS and (why := form_effects.removal_obstacle(context, link)):
         return why
-    asked = form_effects.start_edit_form(context, link, action[1])
+    present, current = request_changes.request_for_form(link, action[1]), context.draft
+    asked = form.edit_form(
+        link_rows.short_id(6), present, action[1], context.seller, current=current
+    )
     return _ask_in_new_message(context, link, asked)
 
 

@@ -96,9 +96,8 @@ def own_link(
     Every action on a link calls this function first.
     """
     link = link_rows.find_link(context.tx, link_id)
-    if link is None or link.seller_id != context.person.id:
-        return context.text("listing-gone")
-    if link.state == link_rows.DELETED and not or_deleted:
+    is_own = link is not None and link.seller_id == context.person.id
+    if link is None or not is_own or (link.state == link_rows.DELETED and not or_deleted):
         return context.text("listing-gone")
     if link.answer is None:
         return context.text("listing-not-ready")

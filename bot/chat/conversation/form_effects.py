@@ -200,20 +200,6 @@ def removal_obstacle(context: EventContext, link: link_rows.PaymentLink) -> str 
     return context.text("toast-none-left") if is_sold_out else None
 
 
-def start_edit_form(
-    context: EventContext, link: link_rows.PaymentLink, field: str
-) -> flow.FormResult:
-    """Return the form that asks for a field's new value."""
-    draft_id = link_rows.short_id(6)
-    return form.edit_form(
-        draft_id,
-        request_changes.request_for_form(link, field),
-        field,
-        context.seller,
-        current=context.draft,
-    )
-
-
 def _add_codes(context: EventContext, new: flow.NewCodes) -> None:
     """Queue the job that adds codes to a request; if that is impossible, reply with the reason."""
     link = event_context.own_link(context, new.link_id, or_deleted=True)

@@ -105,7 +105,8 @@ def handle_claim_press(context: EventContext, words: tuple[str, ...]) -> str | N
     if claim.is_under_way():
         return context.text("claims-toast-busy")
     if word == "claim" or not claim.is_waiting(context.now):
-        _show(context, claim)
+        link = link_rows.get_link(context.tx, claim.link_id)
+        context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
         return None
     if word == "missing":
         asking = context.without_press() if listed_in else context
@@ -150,12 +151,6 @@ def _decide(context: EventContext, claim: claim_rows.Claim, state: str, listed_i
     if not claim.alone:
         claim_cards.refresh_digest(context.tx, context.queues, claim.link_id, context.now)
     return context.text("claims-toast-confirming" if confirms else "claims-toast-rejecting")
-
-
-def _show(context: EventContext, claim: claim_rows.Claim) -> None:
-    """Replace the message with the claim's current state."""
-    link = link_rows.get_link(context.tx, claim.link_id)
-    context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
 
 
 # Buttons of one payment: show its facts, set its marks, and hide the payer's words.
@@ -280,18 +275,6 @@ def _again(context: EventContext, found: payment_marks.FoundPayment) -> payment_
 
 # Alerts: the mode of each request, and undelivered alerts.
 
-ALERT_BUTTONS = {
-    "on": "button-alerts-on",
-    "silent": "button-alerts-silent",
-    "off": "button-alerts-off",
-}
-ALERT_TOASTS = {
-    "on": "toast-alerts-on",
-    "silent": "toast-alerts-silent",
-    "off": "toast-alerts-off",
-}
-"""Text keys by alert mode: for its button, and for the answer after it is chosen."""
-
 ALERT_LINES = 15
 """Lines of `/alerts`: a message always has room for them, even if all are as long as possible."""
 
@@ -304,8 +287,8 @@ def handle_alerts_press(
 ) -> str | None:
     """Set a request's alert mode, if given, and show the menu; return the text of the answer.
 
-    The mode is one of ALERTS. If the mode is already set, the menu is not sent again, because
-    Telegram refuses an edit that changes nothing.
+    If the mode is already set, the menu is not sent again, because Telegram refuses an edit that
+    changes nothing.
     """
     if not action[1:]:
         context.reply(_alert_menu(context, link, link.alerts))
@@ -316,7 +299,7 @@ def handle_alerts_press(
         audit_trail.record_edit(context.tx, link, "alerts", (link.alerts, mode), context.now)
         post_rows.refresh(context.tx, context.queues, link.id, context.now)
         context.reply(_alert_menu(context, link, mode))
-    return context.text(ALERT_TOASTS[mode])
+    return context.text(f"toast-alerts-{mode}")
 
 
 def _alert_menu(context: EventContext, link: link_rows.PaymentLink, chosen: str) -> replies.Reply:
@@ -325,7 +308,7 @@ def _alert_menu(context: EventContext, link: link_rows.PaymentLink, chosen: str)
         text = f"{text}\n\n{context.text('alerts-menu-quiet')}"
     modes = []
     for mode in link_rows.ALERTS:
-        label = context.text(ALERT_BUTTONS[mode])
+        label = context.text(f"button-alerts-{mode}")
         if mode == chosen:
             label = context.text("button-chosen", label=label)
         modes.append(replies.Button(label, action=("alerts", link.id, mode)))

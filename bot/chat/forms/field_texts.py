@@ -22,18 +22,6 @@ INSTRUMENTS = ("BSV", "MNEE", "BTC", "SAT", "USD", "EUR")
 TICK = "✓ "
 
 
-def offer_button(draft: drafts.Draft, label: str, *words: str) -> replies.Button:
-    """Build a button of this form."""
-    return replies.Button(label, action=("draft", draft.id, *words))
-
-
-def text_button(
-    draft: drafts.Draft, seller: drafts.Seller, key: str, *words: str
-) -> replies.Button:
-    """Build a button of this form with the text `key`."""
-    return offer_button(draft, seller.text(key), *words)
-
-
 def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
     """Put `width` buttons side by side in each row."""
     each = tuple(buttons)
@@ -42,11 +30,10 @@ def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
 
 def kinds(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer the kinds of requests, with the current kind ticked."""
-    labels = (
-        (TICK * (kind == draft.kind) + seller.text(f"button-{kind}"), kind)
+    return tuple(
+        (draft.button(TICK * (kind == draft.kind) + seller.text(f"button-{kind}"), "kind", kind),)
         for kind in request_spec.KINDS
     )
-    return tuple((offer_button(draft, label, "kind", kind),) for label, kind in labels)
 
 
 def price_offers(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
@@ -62,11 +49,11 @@ def _payers_choose(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies
         return ()
     code = draft.currency or seller.currency
     if code is None:
-        return ((text_button(draft, seller, "button-choose", "choose"),),)
+        return ((draft.button(seller.text("button-choose"), "choose"),),)
     choice = shares_and_amounts.usual_choice(code)
     suggested = price_brief(typed_text.Price(choice.first, code, choice), seller)
     label = seller.text("button-choose-amounts", amounts=suggested)
-    return ((offer_button(draft, label, "choose", code),),)
+    return ((draft.button(label, "choose", code),),)
 
 
 def price_currencies(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
@@ -74,14 +61,14 @@ def price_currencies(draft: drafts.RequestDraft, seller: drafts.Seller) -> repli
     last = filter(None, (draft.currency, seller.currency))
     paid = (code for one in seller.accounts if one.kind == payout.BANK for code in one.currencies)
     codes = tuple(dict.fromkeys((*last, *paid, *CURRENCIES)))[: len(CURRENCIES)]
-    return in_rows((offer_button(draft, code, "currency", code) for code in codes), 3)
+    return in_rows((draft.button(code, "currency", code) for code in codes), 3)
 
 
 def instruments(draft: drafts.RequestDraft, _seller: drafts.Seller) -> replies.Rows:
     """Offer currencies for payment other than the price's, with the current currency ticked."""
     codes = dict.fromkeys((*filter(None, [draft.instrument]), *INSTRUMENTS))
     buttons = (
-        offer_button(draft, TICK * (code == draft.instrument) + code, "instrument", code)
+        draft.button(TICK * (code == draft.instrument) + code, "instrument", code)
         for code in codes
         if code != draft.currency
     )
@@ -105,9 +92,7 @@ def _price_button(
 ) -> replies.Button:
     shown = amounts.format_money(minor, currency, seller.language)
     label = seller.text(key, amount=shown) if key else shown
-    return offer_button(
-        draft, label, "amount", f"{amounts.from_minor(minor, currency):f}", currency
-    )
+    return draft.button(label, "amount", f"{amounts.from_minor(minor, currency):f}", currency)
 
 
 def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
@@ -115,14 +100,11 @@ def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     rails = seller.paid_at.rails
     if not rails:
         return ()
-    kinds = [
-        replies.Button(seller.text(f"button-payout-{kind}"), action=("getpaid", kind))
+    rows = [
+        (replies.text_button(seller.language, f"button-payout-{kind}", "getpaid", kind),)
         for kind in rails
     ]
-    return (
-        *in_rows(kinds, 1),
-        (text_button(draft, seller, "button-payout-later", "later"),),
-    )
+    return (*rows, (draft.button(seller.text("button-payout-later"), "later"),))
 
 
 def goods_readings(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
@@ -133,7 +115,7 @@ def goods_readings(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies
         one.kind: "codes" if one.kind == request_spec.CODES else "one" for one in draft.readings
     }
     return tuple(
-        (text_button(draft, seller, f"button-goods-{label}", "goods", word),)
+        (draft.button(seller.text(f"button-goods-{label}"), "goods", word),)
         for label, word in {**words, "again": "again"}.items()
     )
 
@@ -142,7 +124,7 @@ def file_answers(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows:
     """Offer to deliver a file to buyers, or not; a picture can become the photo instead."""
     no = "photo" if draft.file is not None and draft.file.is_picture else "no"
     return tuple(
-        (text_button(draft, seller, f"button-file-{word}", "file", word),) for word in ("yes", no)
+        (draft.button(seller.text(f"button-file-{word}"), "file", word),) for word in ("yes", no)
     )
 
 
@@ -153,8 +135,8 @@ def payer_fields(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.R
         is_asked = asked in draft.payer_fields
         label = TICK * is_asked + seller.text(f"payer-{asked}")
         to = "off" if is_asked else "on"
-        rows.append((offer_button(draft, label, "ask", asked, to),))
-    return (*rows, (text_button(draft, seller, "button-done", "options"),))
+        rows.append((draft.button(label, "ask", asked, to),))
+    return (*rows, (draft.button(seller.text("button-done"), "options"),))
 
 
 # Questions and values in words.
@@ -351,22 +333,21 @@ def seller_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None
 
 
 def destination_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
-    """Return where all of the money goes; None if several receivers share the money."""
+    """Return where all of the money goes, or why it can't be paid yet.
+
+    None if several receivers share the money.
+    """
     if draft.receivers or seller.destination is None:
         return None
-    if seller.paid_at.rails:
-        return _accounts_line(draft, seller)
-    return seller.text("review-destination", value=replies.escaped(seller.destination))
-
-
-def _accounts_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
-    """Return the accounts that receive a price, or why it can't be paid yet."""
+    if not seller.paid_at.rails:
+        return seller.text("review-destination", value=replies.escaped(seller.destination))
     if not seller.accounts:
         return seller.text("payout-review-none")
+    if warning := unpaid_currency(draft.currency, seller):
+        return warning
     fitting = [one for one in seller.accounts if draft.currency and one.takes(draft.currency)]
     labels = (f"<code>{replies.escaped(one.label, _HANDLE)}</code>" for one in fitting)
-    warning = unpaid_currency(draft.currency, seller)
-    return warning or seller.text("payout-review", accounts=", ".join(labels))
+    return seller.text("payout-review", accounts=", ".join(labels))
 
 
 def receivers_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
@@ -394,14 +375,10 @@ def receivers_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | N
             (share.destination, amounts.format_money(share.amount, currency, language))
             for share in shares
         ]
-    lines = [
-        seller.text(
-            "review-receiver",
-            destination=replies.escaped(who, _HANDLE),
-            share=replies.escaped(share),
-        )
-        for who, share in pairs[:SHOWN_RECEIVERS]
-    ]
+    lines = []
+    for who, share in pairs[:SHOWN_RECEIVERS]:
+        words = {"destination": replies.escaped(who, _HANDLE), "share": replies.escaped(share)}
+        lines.append(seller.text("review-receiver", **words))
     if more := len(pairs) - len(lines):
         lines.append(seller.text("review-receivers-more", count=more))
     if draft.choice:
@@ -424,19 +401,14 @@ def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | No
     """Return what buyers get, as one line of plain text."""
     if goods.kind == request_spec.CODES:
         return seller.text("goods-codes", count=goods.count or 0)
-    return (
-        file_words(goods, seller.language) if goods.kind == request_spec.FILE else goods.text or ""
-    )
+    is_file = goods.kind == request_spec.FILE
+    return file_words(goods, seller.language) if is_file else goods.text or ""
 
 
 def file_words(goods: request_spec.Goods, language: str) -> str:
     """Return the name and the size of a file: `album.zip, 3.2 MB`."""
-    return translations.t(
-        language,
-        "goods-file",
-        name=goods.name or "",
-        size=phrases.file_size(goods.size or 0, language),
-    )
+    size = phrases.file_size(goods.size or 0, language)
+    return translations.t(language, "goods-file", name=goods.name or "", size=size)
 
 
 def goods_brief(value: object, seller: drafts.Seller) -> str:

@@ -51,7 +51,7 @@ def ask_which_amount(
     code, choices = (unclear.currency,) if unclear.currency else (), []
     for each in unclear.choices:
         label = field_texts.shown_amount(each, unclear.currency, seller)
-        choices.append((field_texts.offer_button(draft, label, verb, f"{each:f}", *code),))
+        choices.append((draft.button(label, verb, f"{each:f}", *code),))
     return ask_which(draft, seller, "ask-which-amount", tuple(choices))
 
 
@@ -64,14 +64,14 @@ def ask_which(
 
 
 def resume_prompt(draft: drafts.Draft, seller: drafts.Seller) -> replies.Reply:
-    """Offer to continue an interrupted form, or to start over."""
-    continued = (field_texts.text_button(draft, seller, "button-continue", "continue"),)
-    out = (field_texts.text_button(draft, seller, "button-cancel", "cancel"),)
+    """Offer to continue an interrupted form, or to start a new request over."""
+    is_new = isinstance(draft, drafts.NewDraft)
+    words = ("continue", "restart", "cancel") if is_new else ("continue", "cancel")
+    rows = tuple((draft.button(seller.text(f"button-{word}"), word),) for word in words)
     if not isinstance(draft, drafts.NewDraft):
-        return replies.Reply(seller.text("resume-short"), (continued, out))
+        return replies.Reply(seller.text("resume-short"), rows)
     name = replies.escaped(draft.name) if draft.name else seller.text("unnamed")
-    restart = (field_texts.text_button(draft, seller, "button-restart", "restart"),)
-    return replies.Reply(seller.text("resume", name=name), (continued, restart, out))
+    return replies.Reply(seller.text("resume", name=name), rows)
 
 
 def path(draft: drafts.NewDraft, seller: drafts.Seller) -> tuple[str, ...]:
@@ -119,11 +119,11 @@ def _answer_rows(
     yield from field.offers(draft, seller) if field.offers else ()
     if kept := _kept_value(draft, field, seller):
         label = seller.text("button-keep", value=kept)
-        yield (field_texts.offer_button(draft, label, "keep"),)
+        yield (draft.button(label, "keep"),)
     is_set = field.is_optional and field.line(draft, seller) is not None
     if is_set or (field.is_optional and draft.form != "edit"):
         key = "button-remove" if is_set else "button-skip"
-        yield (field_texts.text_button(draft, seller, key, "clear", draft.step),)
+        yield (draft.button(seller.text(key), "clear", draft.step),)
 
 
 def _kept_value(draft: drafts.RequestDraft, field: Field, seller: drafts.Seller) -> str | None:
@@ -139,17 +139,17 @@ def _kept_value(draft: drafts.RequestDraft, field: Field, seller: drafts.Seller)
 def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return Back, except at the first question, and Cancel; only Skip for a note."""
     if isinstance(draft, drafts.NoteDraft):
-        return ((field_texts.text_button(draft, seller, "button-skip", "clear", draft.step),),)
-    cancel = field_texts.text_button(draft, seller, "button-cancel", "cancel")
+        return ((draft.button(seller.text("button-skip"), "clear", draft.step),),)
+    cancel = draft.button(seller.text("button-cancel"), "cancel")
     if isinstance(draft, drafts.LineDraft | drafts.CodesDraft) or draft.step == "kind":
         return ((cancel,),)
-    return ((field_texts.text_button(draft, seller, "button-back", "back", draft.step), cancel),)
+    return ((draft.button(seller.text("button-back"), "back", draft.step), cancel),)
 
 
 def zone_rows(draft: drafts.Draft, seller: drafts.Seller, names: Iterable[str]) -> replies.Rows:
     """Return a button for each time zone."""
     buttons = (
-        field_texts.offer_button(draft, zones.place_name(name, seller.language), "zone", name)
+        draft.button(zones.place_name(name, seller.language), "zone", name)
         for name in dict.fromkeys(names)
     )
     return field_texts.in_rows(buttons, 2)
@@ -160,8 +160,7 @@ def moment_rows(draft: drafts.Draft, seller: drafts.Seller, times: Iterable[int]
     zone = seller.zone or zones.UTC_ZONE
     labels = {at: moments.button_label(at, zone, seller.language) for at in times}
     return tuple(
-        (field_texts.offer_button(draft, label, "moment", draft.step, str(at)),)
-        for at, label in labels.items()
+        (draft.button(label, "moment", draft.step, str(at)),) for at, label in labels.items()
     )
 
 
@@ -178,10 +177,10 @@ def _hour_rows(draft: drafts.SettingsDraft, seller: drafts.Seller) -> replies.Ro
         offers = [(seller_texts.hours(each), "hours", f"{each[0]}-{each[1]}") for each in QUIET]
     else:
         offers = [(seller_texts.clock(each), "minute", str(each)) for each in SUMMARY]
-    rows = field_texts.in_rows((field_texts.offer_button(draft, *each) for each in offers), 2)
+    rows = field_texts.in_rows((draft.button(*each) for each in offers), 2)
     if (seller.quiet if draft.step == "quiet" else seller.summary) is None:
         return rows
-    return (*rows, (field_texts.text_button(draft, seller, "button-off", "off", draft.step),))
+    return (*rows, (draft.button(seller.text("button-off"), "off", draft.step),))
 
 
 def fingerprint(draft: drafts.NewDraft, seller: drafts.Seller) -> str:
@@ -193,8 +192,8 @@ def fingerprint(draft: drafts.NewDraft, seller: drafts.Seller) -> str:
 
 def _review_rows(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows:
     shown = fingerprint(draft, seller)
-    create = field_texts.text_button(draft, seller, "button-create", "create", shown)
-    options = field_texts.text_button(draft, seller, "button-options", "options")
+    create = draft.button(seller.text("button-create"), "create", shown)
+    options = draft.button(seller.text("button-options"), "options")
     return ((create,), (options,))
 
 
@@ -208,10 +207,10 @@ def _options_rows(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows
         if value := field.label(draft, seller):
             words = seller.text("option-set", option=label, value=value)
             ticked = field_texts.TICK + words
-            present.append((field_texts.offer_button(draft, ticked, "open", field.name),))
+            present.append((draft.button(ticked, "open", field.name),))
         else:
-            unset.append(field_texts.offer_button(draft, label, "open", field.name))
-    done = field_texts.text_button(draft, seller, "button-done", "done")
+            unset.append(draft.button(label, "open", field.name))
+    done = draft.button(seller.text("button-done"), "done")
     return (*present, *field_texts.in_rows(unset, 2), (done,))
 
 

@@ -185,17 +185,14 @@ def payout_rows(draft: drafts.PayoutDraft, seller: drafts.Seller) -> replies.Row
         return ()
     if draft.step == payout.FOUND:
         words = ("save", fingerprint(draft.answers))
-        save = field_texts.text_button(draft, seller, "button-payout-save", *words)
-        change = field_texts.text_button(draft, seller, "button-payout-change", "change")
+        save = draft.button(seller.text("button-payout-save"), *words)
+        change = draft.button(seller.text("button-payout-change"), "change")
         return ((replace(save, style=replies.SUCCESS), change),)
     field = payout.PAYOUT_STEPS[draft.step]
     kept = {answer.field: answer for answer in draft.answers}.get(field)
     rows: replies.Rows = ()
     if field == "country":
-        codes = (
-            field_texts.offer_button(draft, f"{flag} {code}", "land", code)
-            for code, flag in COUNTRIES.items()
-        )
+        codes = (draft.button(f"{flag} {code}", "land", code) for code, flag in COUNTRIES.items())
         rows = field_texts.in_rows(codes, 3)
     if field == "connection":
         rows = ((replies.Button(seller.text("button-payout-alby"), url=ALBY_LINK),),)
@@ -203,9 +200,9 @@ def payout_rows(draft: drafts.PayoutDraft, seller: drafts.Seller) -> replies.Row
         is_secret = (draft.way, field) in payout.SECRETS
         shown = HIDDEN if is_secret else replies.plain(links.shown_url(kept.text), _KEPT)
         label = seller.text("button-keep", value=shown)
-        rows = (*rows, (field_texts.offer_button(draft, label, "keep"),))
+        rows = (*rows, (draft.button(label, "keep"),))
     if field in payout.OPTIONAL:
-        rows = (*rows, (field_texts.text_button(draft, seller, "button-skip", "skip"),))
+        rows = (*rows, (draft.button(seller.text("button-skip"), "skip"),))
     return rows
 
 
@@ -326,20 +323,20 @@ def profile_rows(draft: drafts.SettingsDraft, seller: drafts.Seller) -> replies.
     present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
     rows: list[tuple[replies.Button, ...]] = []
     if draft.step == "sellerimage":
-        photo = field_texts.text_button(draft, seller, "button-profile-photo", "telegram-photo")
+        photo = draft.button(seller.text("button-profile-photo"), "telegram-photo")
         rows.append((photo,))
     if draft.step == "selleraccent":
         buttons = []
         for accent in PICTOGRAMS:
             label = field_texts.TICK * (accent == present) + accent_label(accent, seller.language)
-            buttons.append(field_texts.offer_button(draft, label, "accent", accent))
+            buttons.append(draft.button(label, "accent", accent))
         rows += field_texts.in_rows(buttons, 2)
     for value in offered_values(draft.step, seller):
         if value != present:
             label = use_label(value, seller.language)
-            rows.append((field_texts.offer_button(draft, label, "offer", offer_key(value)),))
+            rows.append((draft.button(label, "offer", offer_key(value)),))
     if present:
-        remove = field_texts.text_button(draft, seller, "button-remove", "clear", draft.step)
+        remove = draft.button(seller.text("button-remove"), "clear", draft.step)
         rows.append((remove,))
     return tuple(rows)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from bot.chat.model import payout, request_spec
+from bot.chat.model import payout, replies, request_spec
 from bot.core import stored_json
 from bot.core.text import translations
 from bot.interface import parts
@@ -192,6 +192,10 @@ class Draft:
     """True if text is ignored until the seller presses Continue."""
     touched_at: int | None = field(default=None, compare=False)
     """When the draft was stored, in epoch ms; None if it was not."""
+
+    def button(self, label: str, *words: str) -> replies.Button:
+        """Build a button of this form."""
+        return replies.Button(label, action=("draft", self.id, *words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
