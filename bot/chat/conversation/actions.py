@@ -28,7 +28,7 @@ from bot.chat.forms import (
     seller_texts,
 )
 from bot.chat.model import jobs, replies, request_spec
-from bot.chat.payments import audit_trail, request_changes
+from bot.chat.payments import request_changes
 from bot.chat.store import link_rows
 from bot.core.text import translations
 
@@ -197,7 +197,10 @@ def _queue(kind: type[jobs.CardJob]) -> Button:
 
     def do(context: EventContext, link: link_rows.PaymentLink, _: replies.Action) -> None:
         job = kind(link.id, context.reply_to(context.press))
-        audit_trail.record_press(context.tx, link, job, context.now)
+        # Old buttons can be pressed forever, so a press that changes nothing is not recorded.
+        if isinstance(job, jobs.ChangeJob) and link.state != request_changes.STATES[type(job)]:
+            subject, details = link.request_id or link.id, {"name": link.spec.name}
+            context.audit(request_changes.AUDITED[type(job)], subject, details)
         context.add_job(job)
 
     return Button(do, of_link=True)
@@ -339,7 +342,7 @@ BUTTONS: dict[str, Button] = {
     "undelivered": Button(payments_and_alerts.resend_undelivered),
     # Claims, payments and receipts.
     **dict.fromkeys(("claim", "received", "missing", "missing-yes"), _CLAIM),
-    **dict.fromkeys(("payment", *audit_trail.MARK_ACTIONS), _PAYMENT),
+    **dict.fromkeys(("payment", *payments_and_alerts.MARK_ACTIONS), _PAYMENT),
     **dict.fromkeys(("receipt", "receipt-remove"), _RECEIPT),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bot.chat.cards import request_card
@@ -11,6 +12,7 @@ from bot.chat.model.queues import Queues
 from bot.chat.store import link_rows, payment_rows, post_rows
 from bot.core.database import database
 from bot.core.database.vault import Vault
+from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.text import translations
 
@@ -78,6 +80,16 @@ class EventContext:
         if press is None:
             return jobs.ReplyTo(chat, language)
         return jobs.ReplyTo(chat, language, press.message_id, press.picture)
+
+    def audit(self, action: str, subject: str, details: Mapping[str, object]) -> None:
+        """Record in the audit log what this person asked for.
+
+        The service logs the actual changes, in the name of the bot's application. The request's id,
+        the usual `subject`, finds both sides.
+        """
+        audit.record(
+            self.tx, audit.seller(self.person.id), action, subject, self.now, dict(details)
+        )
 
     def text(self, key: str, **values: object) -> str:
         """Return a text in this person's language."""

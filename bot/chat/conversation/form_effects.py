@@ -9,8 +9,9 @@ from bot.chat.conversation import event_context, getting_paid
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import flow, form, request_fields, seller_forms
 from bot.chat.model import drafts, jobs, moments, payloads, payment, queues, replies, request_spec
-from bot.chat.payments import audit_trail, request_changes
+from bot.chat.payments import request_changes
 from bot.chat.store import link_rows, message_rows, payment_marks, post_rows, seller_rows
+from bot.core.money import amounts
 from bot.core.outbox import outbox, queue_policy
 
 _NAME = 200
@@ -92,7 +93,9 @@ def _save_setting(context: EventContext, setting: flow.Setting) -> None:
         case "destination":
             before, destination = context.seller.destination, str(value)
             seller_rows.change(tx, seller_id, destination=destination)
-            audit_trail.record_destination(tx, seller_id, before, destination, context.now)
+            if destination != before:
+                details = {"destination": [before, destination]}
+                context.audit("destination.changed", str(seller_id), details)
             return
         case "payoutlater":
             seller_rows.change(tx, seller_id, pays_later=1)
@@ -142,7 +145,18 @@ def _create(context: EventContext, spec: request_spec.RequestSpec) -> None:
     if spec.image is not None:
         seller_rows.keep_image(context.tx, spec.image, person.id)
     link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
-    audit_trail.record_spec(context.tx, person.id, link, spec, context.now)
+    choice = request_spec.in_major(spec.choice, spec.currency)
+    price = f"{amounts.from_minor(spec.amount, spec.currency)}"
+    if choice is not None:
+        price = request_spec.spelled(choice)
+    asked = {
+        "kind": spec.kind,
+        "name": spec.name,
+        "price": f"{price} {spec.currency}",
+        "to": spec.destination,
+    }
+    units = {} if spec.units is None else {"units": spec.units}
+    context.audit("request.asked", link, {**asked, **units})
     name = None if context.seller.profile.name else context.seller.hints.name
     context.add_job(jobs.CreateRequest(link, context.reply_to(), seller_name=name))
 
@@ -167,8 +181,9 @@ def _set_poster_text(
 ) -> None:
     text = request_changes.text_of(change)
     link_rows.set_poster_text(context.tx, link.id, text)
-    values = (link.poster_text, text)
-    audit_trail.record_edit(context.tx, link, request_fields.POSTER_TEXT.name, values, context.now)
+    values = [link.poster_text, text]
+    details = {"name": link.spec.name, request_fields.POSTER_TEXT.name: values}
+    context.audit("request.edited", link.request_id or link.id, details)
     context.reply(
         menus.saved_reply(
             event_context.own_card(context, link), change, context.seller, context.now

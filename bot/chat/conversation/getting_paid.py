@@ -9,7 +9,6 @@ from bot.chat.conversation import events
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import flow, seller_forms, seller_texts, typed_text
 from bot.chat.model import drafts, jobs, payout, queues, replies
-from bot.chat.payments import audit_trail
 from bot.chat.store import link_rows, seller_rows
 from bot.core import stored_json
 from bot.core.database import database, vault
@@ -159,4 +158,9 @@ def save_profile(context: EventContext, profile: drafts.Profile) -> None:
     tx, seller_id, before = context.tx, context.person.id, context.seller.profile
     if profile != before:
         seller_rows.change_profile(tx, context.queues, seller_id, profile, context.now)
-        audit_trail.record_profile(tx, seller_id, before, profile, context.now)
+        changed = [
+            name
+            for name in drafts.PROFILE_FIELDS
+            if getattr(before, name) != getattr(profile, name)
+        ]
+        context.audit("profile.changed", str(seller_id), {"changed": changed})  # not the values

@@ -15,7 +15,6 @@ from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import inputs
 from bot.chat.model import jobs, moments, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
-from bot.chat.payments import audit_trail
 from bot.chat.store import claim_rows, link_rows, payment_marks, post_rows
 from bot.core.outbox import queries
 
@@ -142,7 +141,9 @@ def _decide(context: EventContext, claim: claim_rows.Claim, state: str, listed_i
     confirms = state == claim_rows.CONFIRMING
     reply_to = context.reply_to(press)
     context.add_job(jobs.DecideClaim(claim.link_id, reply_to, claim.id, confirms, claim.state))
-    audit_trail.record_decision(context.tx, claim, context.now, confirms=confirms)
+    action = "claim.confirm-asked" if confirms else "claim.reject-asked"
+    details = {"checkout": claim.checkout_id, "reference": claim.reference}
+    context.audit(action, claim.request_id, details)
     if listed_in == claim_cards.IN_DIGEST:
         digest = claim_cards.digest_of(context.tx, claim.link_id, context.now)
         context.reply(replace(digest, is_passing=True))
@@ -215,6 +216,17 @@ def _claim(context: EventContext, found: payment_marks.FoundPayment) -> claim_ro
     return claim_rows.claim_of_checkout(context.tx, checkout_id) if checkout_id else None
 
 
+MARK_ACTIONS = {
+    "paid-back": "payment.paid-back",
+    "paid-back-undo": "payment.paid-back-undone",
+    "sent": "payment.sent",
+    "sent-undo": "payment.sent-undone",
+    "hide": "payment.words-hidden",
+    "hide-undo": "payment.words-shown",
+}
+"""The action in the audit log for the word of each button that marks a payment."""
+
+
 def _mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -> bool:
     """Store or remove a mark; return False if nothing changed."""
     tx, now, mark = context.tx, context.now, word.removesuffix(_UNDO)
@@ -224,10 +236,15 @@ def _mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -
         else payment_marks.clear_mark(tx, found, mark)
     )
     if is_new:
-        audit_trail.record_mark(tx, context.person.id, found.ids, word, now)
+        _audit_mark(context, found, word)
     if is_new and mark == PAID_BACK:  # cards show the sums raised and earned
         post_rows.refresh(tx, context.queues, found.link_id, now)
     return is_new
+
+
+def _audit_mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -> None:
+    request_id, transaction_id = found.ids
+    context.audit(MARK_ACTIONS[word], request_id, {"transaction": transaction_id})
 
 
 def _hide(context: EventContext, found: payment_marks.FoundPayment, word: str, place: str) -> str:
@@ -235,7 +252,7 @@ def _hide(context: EventContext, found: payment_marks.FoundPayment, word: str, p
     is_hidden = word == HIDDEN
     is_new = payment_marks.set_hidden(context.tx, found, hidden=is_hidden)
     if is_new:
-        audit_trail.record_mark(context.tx, context.person.id, found.ids, word, context.now)
+        _audit_mark(context, found, word)
         form_effects.send_mark(context, found, HIDDEN)
     is_written = _show_hidden(context, found, place)
     if not is_hidden:
@@ -296,7 +313,8 @@ def handle_alerts_press(
     mode = action[1]
     if mode != link.alerts:
         link_rows.set_alerts(context.tx, link.id, mode)
-        audit_trail.record_edit(context.tx, link, "alerts", (link.alerts, mode), context.now)
+        details = {"name": link.spec.name, "alerts": [link.alerts, mode]}
+        context.audit("request.edited", link.request_id or link.id, details)
         post_rows.refresh(context.tx, context.queues, link.id, context.now)
         context.reply(_alert_menu(context, link, mode))
     return context.text(f"toast-alerts-{mode}")

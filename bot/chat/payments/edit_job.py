@@ -14,10 +14,11 @@ from bot.chat.alerts import delivery
 from bot.chat.cards import menus, request_card
 from bot.chat.forms import form, request_fields
 from bot.chat.model import jobs, queues, remote_request
-from bot.chat.payments import audit_trail, job_context, request_bodies, request_changes
+from bot.chat.payments import job_context, request_bodies, request_changes
 from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows, seller_rows
 from bot.core import errors
+from bot.core.ops import audit
 from bot.core.outbox import outbox
 
 EditJob: TypeAlias = jobs.EditRequest | jobs.RemoveUnits
@@ -126,7 +127,11 @@ def store(
     is_goods = field is request_fields.GOODS
     outcome.save_answer(answer, brings_goods=is_goods)
     values = [request_changes.field_value(each, change.field) for each in (link.spec, spec)]
-    audit_trail.record_edit(outcome.tx, link, change.field, values, now)
+    if is_goods:  # only their kind is recorded
+        values = [goods and goods.kind for goods in values]
+    details = {"name": link.spec.name, change.field: values}
+    actor, subject = audit.seller(link.seller_id), link.request_id or link.id
+    audit.record(outcome.tx, actor, "request.edited", subject, now, details)
     outcome.refresh()
     seller = seller_rows.ensure_seller(outcome.tx, link.seller_id, outcome.language, now)
     shown = request_card.card_of(outcome.link, now)

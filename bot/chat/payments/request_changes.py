@@ -20,6 +20,13 @@ STATES: dict[type[jobs.ChangeJob], str] = {
 }
 """A link's state after each change."""
 
+AUDITED: dict[type[jobs.ChangeJob], str] = {
+    jobs.PauseRequest: "request.stop-asked",
+    jobs.ResumeRequest: "request.resume-asked",
+    jobs.DeleteRequest: "request.delete-asked",
+}
+"""The action in the audit log for each change."""
+
 
 def end_after(spec: request_spec.RequestSpec, now: int) -> int | None:
     """Return the end (epoch ms) of a resumed request; None if the end has passed."""

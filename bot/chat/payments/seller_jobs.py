@@ -9,11 +9,12 @@ from typing import TypeAlias
 from bot.chat.forms import flow, seller_forms, seller_texts
 from bot.chat.model import drafts, jobs, payout
 from bot.chat.model.replies import Reply, escaped
-from bot.chat.payments import audit_trail, create_attempt, job_context, request_bodies
+from bot.chat.payments import create_attempt, job_context, request_bodies
 from bot.chat.payments.job_context import Context, Outcome
 from bot.chat.store import link_rows, message_rows, post_rows, seller_rows
 from bot.core import errors, stored_json
 from bot.core.database import database
+from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.text import translations
 
@@ -185,7 +186,7 @@ def _conclude_save(
     seller = _seller(outcome)
     before = seller.account_of(account.way)
     seller_rows.save_accounts(outcome.tx, outcome.job.seller_id, accounts)
-    audit_trail.record_account(outcome.tx, outcome.job.seller_id, before, account, outcome.now)
+    _audit_account(outcome, before, account)
     _resume_form(
         outcome,
         lambda draft, _: seller_forms.account_saved(draft, account, seller),
@@ -203,10 +204,23 @@ def _conclude_remove(
     seller_rows.save_accounts(outcome.tx, outcome.job.seller_id, accounts)
     if gone is None:  # the button was pressed twice
         return
-    audit_trail.record_account(outcome.tx, outcome.job.seller_id, gone, None, outcome.now)
+    _audit_account(outcome, gone, None)
     affected = seller_rows.links_without(outcome.tx, outcome.job.seller_id, accounts)
     outcome.answer(seller_texts.removed_reply(gone, affected, seller))
     outcome.add_later(jobs.RefreshPayable(outcome.job.seller_id, unpayable=False), 0)
+
+
+def _audit_account(
+    outcome: Outcome[SellerAccountJob],
+    before: payout.PayoutAccount | None,
+    after: payout.PayoutAccount | None,
+) -> None:
+    """Record a change of a payout account with its former and new label; None means no account."""
+    account, seller_id = after or before, outcome.job.seller_id
+    if account is not None and before != after:
+        details = {"way": account.way, "label": [one and one.label for one in (before, after)]}
+        actor = audit.seller(seller_id)
+        audit.record(outcome.tx, actor, "payout.changed", str(seller_id), outcome.now, details)
 
 
 def refuse_account(outcome: Outcome[SellerAccountJob], error: errors.Refused) -> None:
