@@ -94,7 +94,7 @@ async def test_a_receipt_belongs_to_one_account_which_hears_of_its_marks(world: 
     question = await sam.press(opened, "↩ Paid back", "Would you like to add")
     await sam.press(question, "Skip", "I've let the buyer know in Telegram.")
     news = await said(pat, "für Vase als zurückgezahlt vermerkt.")
-    shown_again = await pat.press(news, "Beleg zeigen", "↩ Zurückgezahlt am")
+    shown_again = await pat.press(news, "Beleg zeigen", "↩ Zurückgezahlt:")
     assert "Für dich" not in shown_again.text
     assert labels(await pat.say("/bought", "Deine Käufe"))[0].startswith("↩ Vase")
     assert "Vase" not in "".join(one.text for one in eve.said)
