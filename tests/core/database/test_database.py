@@ -456,3 +456,26 @@ async def test_a_row_that_cannot_be_read_at_once_is_read_by_a_thread(
             sqlite(db)._loop_reader = at_once
             assert await db.one(COUNT) == {"n": 1}
             sqlite(db)._loop_reader = sqlite3.connect(sqlite(db).path)
+
+
+async def test_storage_is_checked_once_a_second_and_with_much_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A load balancer may ask as often as it likes."""
+    health, written = database.Health("failed", "worked"), []
+
+    async def small() -> None:
+        written.append("small")
+
+    async def large() -> None:
+        written.append("large")
+        raise StorageError("full")
+
+    check = database.StorageCheck(small, large, health)
+    assert [await check() for _ in range(3)] == [None] * 3
+    health.failed("a payment")
+    assert [await check() for _ in range(3)] == ["full"] * 3
+    assert written == ["small", "large"]
+    monkeypatch.setattr(database, "PROVEN_SECONDS", 0.0)
+    assert [await check() for _ in range(2)] == ["full"] * 2
+    assert written == ["small", "large", "large", "large"]
