@@ -202,7 +202,7 @@ def take_typed(
         choices = questions.moment_rows(draft, seller, found.moments)
         return FormResult(draft, (questions.ask_which(draft, seller, "ask-which-moment", choices),))
     if isinstance(found, typed_text.AmbiguousAmount):
-        return FormResult(draft, (questions.ask_which_amount(draft, seller, found, "goal"),))
+        return FormResult(draft, (questions.ask_which_amount(draft, seller, found, field.name),))
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:

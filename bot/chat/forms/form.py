@@ -111,15 +111,17 @@ def edit_form(
     """Ask for the new value of a field. Raises ValueError if the field isn't one of EDITS."""
     if field not in request_fields.EDITS:
         raise ValueError(f"{field} can't be edited")
-    edit = drafts.EditDraft(
+    edit = _draft_of(
+        drafts.EditDraft,
+        present.spec,
+        seller,
         id=draft_id,
         step=field,
         paused=_paused_by(current),
         link_id=present.link_id,
         poster_text=present.poster_text,
-        **_values_of(present.spec),
     )
-    return flow.ask_after_zone(_without_unoffered(edit, seller), field, seller)
+    return flow.ask_after_zone(edit, field, seller)
 
 
 def _new_draft_of(
@@ -128,12 +130,9 @@ def _new_draft_of(
     seller: drafts.Seller,
     current: drafts.Draft | None,
 ) -> drafts.NewDraft:
-    """Return a new form with a spec's fields; an open form of a new request is paused."""
-    asks, paused = not seller.has_destination, _paused_by(current)
-    draft = drafts.NewDraft(
-        id=draft_id, step="review", asks_destination=asks, paused=paused, **_values_of(spec)
-    )
-    return _without_unoffered(draft, seller)
+    """Return a new form with a spec's values; an open form of a new request is paused."""
+    given = {"asks_destination": not seller.has_destination, "paused": _paused_by(current)}
+    return _draft_of(drafts.NewDraft, spec, seller, id=draft_id, step="review", **given)
 
 
 def _paused_by(current: drafts.Draft | None) -> drafts.NewDraft | None:
@@ -141,23 +140,22 @@ def _paused_by(current: drafts.Draft | None) -> drafts.NewDraft | None:
     return under_way and replace(under_way, paused=None)
 
 
-def _values_of(spec: request_spec.RequestSpec) -> dict[str, Any]:
-    """Return the values of a spec as a draft has them."""
-    return {
-        "kind": spec.kind,
-        "name": spec.name,
-        "description": spec.description,
-        "amount": amounts.from_minor(spec.amount, spec.currency),
-        "currency": spec.currency,
-        "units": spec.units,
-        "receivers": shares_and_amounts.portions_of(spec.receivers),
-        "choice": request_spec.in_major(spec.choice, spec.currency),
+def _draft_of(
+    kind: type[R], spec: request_spec.RequestSpec, seller: drafts.Seller, **given: Any
+) -> R:
+    """Return a draft with a spec's values that the seller's service takes."""
+    draft = kind(
+        kind=spec.kind,
+        name=spec.name,
+        description=spec.description,
+        amount=amounts.from_minor(spec.amount, spec.currency),
+        currency=spec.currency,
+        units=spec.units,
+        receivers=shares_and_amounts.portions_of(spec.receivers),
+        choice=request_spec.in_major(spec.choice, spec.currency),
         **request_spec.options_of(spec),
-    }
-
-
-def _without_unoffered(draft: R, seller: drafts.Seller) -> R:
-    """Clear the values that the seller's service doesn't take for this kind of request."""
+        **given,
+    )
     if not seller.paid_at.is_embedded:
         draft = replace(draft, choice=None)
     for field in request_fields.MENU:
