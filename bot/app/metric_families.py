@@ -23,8 +23,8 @@ DATABASE = (
     ),
     metrics.Family(
         "database_retries",
-        "Transactions run again, by the SQLSTATE of what was in their way (40P01: a deadlock), or"
-        " because their connection was lost.",
+        "Transactions run again, by the SQLSTATE of what was in their way (40P01: a deadlock),"
+        " because their connection was lost, or because another was faster (overtaken).",
         ("reason",),
     ),
     metrics.Family(
