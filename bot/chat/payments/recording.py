@@ -101,7 +101,7 @@ class PaymentRecorder:
             and not payment_rows.replace_underpaid(tx, link.id, payment, now)
         ):
             return False
-        self._announce(tx, link, payment, left, repeated=replaced)
+        self._announce(tx, link, payment, left, now, repeated=replaced)
         tx.count("payments_told", "found" if payment.found else "webhook")
         return True
 
@@ -111,10 +111,12 @@ class PaymentRecorder:
         link: link_rows.PaymentLink,
         payment: payment_rows.Payment,
         left: int | None,
+        now: int,
         *,
         repeated: bool = False,
     ) -> None:
-        queues, now = self._queues, self._now()
+        """Queue the alert of a payment that was recorded at `now`, by which its buttons find it."""
+        queues = self._queues
         if left is None and link.spec.units is not None:
             left = link_rows.get_link(tx, link.id).left
         answer = link.answer and _after(link.answer, payment, left)
@@ -174,17 +176,18 @@ class PaymentRecorder:
             return 0
         if link_rows.is_removal_uncertain(tx, self._queues, link_id):
             return 0
+        now = self._now()
         announced_at = payment_rows.settle_uncertain(tx, link_id, missing)
         if announced_at:
             for at in announced_at:
                 payment_rows.add_payment(tx, link_id, _placeholder(link), at)
             kind = "muted" if link.alerts == "off" else "delivered"
             payment_rows.count_alerts(tx, link_id, **{kind: len(announced_at)})
-            post_rows.refresh(tx, self._queues, link_id, self._now())
+            post_rows.refresh(tx, self._queues, link_id, now)
         for _ in range(missing - len(announced_at)):
             payment = _placeholder(link)
-            payment_rows.add_payment(tx, link_id, payment, self._now())
-            self._announce(tx, link_rows.get_link(tx, link_id), payment, None)
+            payment_rows.add_payment(tx, link_id, payment, now)
+            self._announce(tx, link_rows.get_link(tx, link_id), payment, None, now)
         return missing - len(announced_at)
 
     def check(self, tx: database.Transaction, link_id: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.cards.request_card import card_of, status_of
 from bot.chat.model.request_spec import CodeCounts
+from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.store.link_rows import STOPPED
 from bot.chat.store.payment_rows import (
     BY_WEBHOOK,
@@ -63,6 +65,20 @@ async def test_a_payment_has_one_record_and_one_alert(chat: ChatHarness, sam: Pe
     (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
     assert (row["lane"], row["priority"]) == (str(sam.id), ALERT)
     assert chat.link(link.id).paid_count == 1
+
+
+async def test_an_alert_has_the_moment_at_which_its_payment_is_stored(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """Its buttons find the payment by that moment, so the clock is read once."""
+    link = chat.add_link(sam, COFFEE, service_answer())
+    ticks = count(chat.clock())
+    recorder = PaymentRecorder(chat.queues, lambda: next(ticks))
+    await chat.db.transaction(lambda tx: recorder.receive(tx, link, pay(1), None))
+    (stored,) = chat.rows("received_payments")
+    (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
+    (alert,) = chat.queues.messages.decode(row["body"]).payments
+    assert alert.at == stored["received_at"]
 
 
 async def test_the_same_transaction_of_two_requests_is_two_payments(
