@@ -58,7 +58,7 @@ class PausedWriter:
         self._release.set()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         conn.set_trace_callback(None)
-        go.result()
+        await asyncio.wrap_future(go)
         return list(found)
 
     def _wait(self) -> None:
