@@ -375,7 +375,7 @@ ACTS: dict[Callable[[Seller], str], float] = {
     Seller.document: 1,
     Seller.edit: 0.5,
     Seller.follow: 4,
-    Seller.inline: 17,
+    Seller.inline: 25,
     Seller.speak_in_group: 3,
     Seller.change_group: 0.5,
     Seller.delete: 2,
