@@ -200,7 +200,7 @@ def _edit_obstacle(
     if why := removal_obstacle(context, link):
         return why
     name = replies.escaped(link.spec.name, _NAME)
-    if link_rows.is_removal_uncertain(context.tx, context.queues, link.id):
+    if request_changes.is_removal_uncertain(context.tx, context.queues, link.id):
         return context.text("units-doubted", name=name)
     problem = request_changes.removal_problem(link, change)
     left = event_context.own_card(context, link).remaining_units

@@ -222,7 +222,7 @@ def _counted(
     """Return the units in a new answer, and a text key if they can't be removed."""
     link = replace(outcome.link, answer=answer)
     problem = request_changes.removal_problem(link, request_changes.change_of(outcome.job))
-    if link_rows.is_removal_uncertain(outcome.tx, outcome.queues, link.id):
+    if request_changes.is_removal_uncertain(outcome.tx, outcome.queues, link.id):
         problem = "units-doubted"
     return _count(answer, link), problem
 

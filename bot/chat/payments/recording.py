@@ -14,6 +14,7 @@ from itertools import accumulate
 from bot.chat.alerts import claim_messages, delivery
 from bot.chat.cards import claim_cards, request_card
 from bot.chat.model import jobs, payloads, queues, remote_request
+from bot.chat.payments import request_changes
 from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, seller_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
@@ -174,7 +175,7 @@ class PaymentRecorder:
         link = link_rows.get_link(tx, link_id)
         if link.units_sold != known or link.request_id is None:
             return 0
-        if link_rows.is_removal_uncertain(tx, self._queues, link_id):
+        if request_changes.is_removal_uncertain(tx, self._queues, link_id):
             return 0
         now = self._now()
         announced_at = payment_rows.settle_uncertain(tx, link_id, missing)

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from bot.chat.forms import flow, form, request_fields
-from bot.chat.model import jobs, remote_request, request_spec
+from bot.chat.model import jobs, queues, remote_request, request_spec
 from bot.chat.store import link_rows
+from bot.core.database import database
+from bot.core.outbox import queries
 
 CLOCK_TOLERANCE = 60_000
 """Milliseconds by which the server's end may differ from the requested end."""
@@ -158,3 +160,9 @@ def count_units(answer: remote_request.RemoteRequest, recorded: int) -> jobs.Uni
     left = answer.remaining_units
     unsold = None if left is None else left + answer.reserved_units
     return jobs.UnitCounts(answer.total_units, unsold, answer.paid_count, recorded)
+
+
+def is_removal_uncertain(tx: database.Transaction, chat: queues.Queues, link_id: str) -> bool:
+    """True if a removal of units is queued again because its outcome is unknown."""
+    waiting = queries.unsettled_of_lane(tx, chat.jobs, f"{queues.BACKGROUND}{link_id}")
+    return any(isinstance(job, jobs.RemoveUnits) for job in waiting)

@@ -8,11 +8,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.chat.model import jobs, queues, remote_request, request_spec
-from bot.chat.model.queues import BACKGROUND
+from bot.chat.model import remote_request, request_spec
 from bot.core import stored_json
 from bot.core.database import database, tables
-from bot.core.outbox import queries
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
@@ -263,9 +261,3 @@ def search_links(
         start=start,
     )
     return [read_link(row) for row in rows]
-
-
-def is_removal_uncertain(tx: database.Transaction, queues: queues.Queues, link_id: str) -> bool:
-    """True if a removal of units is queued again because its outcome is unknown."""
-    waiting = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{link_id}")
-    return any(isinstance(job, jobs.RemoveUnits) for job in waiting)
