@@ -66,6 +66,13 @@ local function paced(make)
   end
 end
 
+local function main_thread_sleeps()
+  local stat = assert(io.open("/proc/self/stat"))
+  local state = stat:read("*a"):match("%) (%u)")
+  stat:close()
+  return state == "S"
+end
+
 local function counted(make)
   local asked, answered = -1, 0 -- wrk asks once before it begins
   function request()
@@ -74,7 +81,10 @@ local function counted(make)
   end
   function response()
     answered = answered + 1
-    if answered == wanted then ffi.C.kill(ffi.C.getpid(), INTERRUPT) end
+    if answered < wanted then return end
+    -- The signal interrupts the main thread's sleep; before it, wrk would sleep on.
+    while not main_thread_sleeps() do sleep_until(clock(MONOTONIC) + 0.001) end
+    ffi.C.kill(ffi.C.getpid(), INTERRUPT)
   end
 end
 
