@@ -1,7 +1,7 @@
 """The fields of a request, which determine the form, the review, the edit menu and the wire.
 
 A new field is an attribute of `model.request_spec.RequestOptions`, an entry here, a line in
-`jobs.request_bodies.create_body` and its texts.
+`payments.request_bodies.create_body` and its texts.
 """
 
 from __future__ import annotations

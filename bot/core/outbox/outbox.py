@@ -234,7 +234,7 @@ def give_back(tx: database.Transaction, queue: queue_policy.Queue, message: Mess
 def release(
     tx: database.Transaction, queue: queue_policy.Queue, message: Message, due_at: int
 ) -> bool:
-    """Give a message back until `due_at`."""
+    """Queue a message whose handling has not begun for `due_at`; the attempt does not count."""
     return _end_lease(tx, queue, message, f"{GIVE_BACK}, due_at = :due_at", {"due_at": due_at})
 
 
