@@ -1,5 +1,8 @@
 """Building the rails that RAILS names from the settings."""
 
+# A rail is imported where it is built: one that isn't used would take memory and time.
+# ruff: noqa: PLC0415
+
 from __future__ import annotations
 
 import math
@@ -27,8 +30,7 @@ def _build(
     now: Callable[[], int],
     calls: host_calls.HostCalls | None,
 ) -> rail.Rail:
-    """Import and build a rail; a rail that isn't used would take memory and time at each start."""
-    # ruff: noqa: PLC0415
+    """Import and build a rail."""
     allow = webhook_addresses.AllowList.parse(settings.rail_allow)
     match kind:
         case payout_account.SANDBOX:

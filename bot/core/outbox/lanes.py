@@ -76,8 +76,12 @@ def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None
     """
     if tx.engine == "sqlite":
         return
-    locked = tx.query(LOCK_OF_MESSAGES.format(where), **given)
-    if any(lane not in locked for lane in tx.query(LANES_OF_MESSAGES.format(where), **given)):
+
+    def lanes_by(sql: str) -> set[tuple[str, str]]:
+        return {(row["queue"], row["lane"]) for row in tx.query(sql.format(where), **given)}
+
+    locked = lanes_by(LOCK_OF_MESSAGES)
+    if not lanes_by(LANES_OF_MESSAGES) <= locked:
         raise errors.Overtaken("messages were moved while their lanes were locked")
 
 
