@@ -7,12 +7,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
 
+from bot.core.database.database import Transaction
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.outbox import Message
+from bot.core.outbox.queue_policy import Queue
 from tests.support.outbox_queue import QueueHarness
 
 BEGIN = "from bot.core.outbox import leases; print(leases.register_owner(), flush=True); input()"
@@ -145,6 +148,20 @@ def test_a_lost_lease_settles_nothing(post: QueueHarness) -> None:
     assert post.db.run(lambda tx: outbox.release(tx, post.queue, ours, 0)) is False
     assert post.db.run(lambda tx: outbox.dead_letter(tx, post.queue, lost, 0, "lost")) is False
     assert post.db.run(lambda tx: outbox.retry(tx, post.queue, lost, 0, "lost")) is False
+    assert post.states() == {"one": "leased"}
+
+
+def test_a_lease_taken_meanwhile_is_not_released(post: QueueHarness, owner: str) -> None:
+    """The dead worker's message went to another process between the search and the release."""
+
+    class Late(leases.LocalOwners):
+        def find_dead(self, tx: Transaction, _queue: Queue, names: AbstractSet[str]) -> set[str]:
+            tx.execute("UPDATE outbox SET lease = :lease", lease=f"{owner}/another")
+            return {name for name in names if name != owner}
+
+    post.put("a", "one")
+    claim(post, "elsewhere:1:2:3")
+    assert post.db.run(lambda tx: leases.release_dead(tx, post.queue, Late())) == 0
     assert post.states() == {"one": "leased"}
 
 

@@ -11,6 +11,7 @@ import pytest
 from bot.core.errors import InvalidBody, NotPayable, TooManyHolds, WrongState
 from bot.service.checkouts import checkout_rows, claiming, inventory, paying
 from bot.service.checkouts.checkout import Holder, Settlement
+from bot.service.checkouts.order import Order
 from bot.service.checkouts.paying import PaymentForm, PaymentProgress
 from bot.service.payments import payment_rows, settling
 from bot.service.rails.rail import SandboxScenario
@@ -106,6 +107,24 @@ async def test_no_checkout_takes_more_than_its_seller_allows(
     with pytest.raises(InvalidBody, match="quantity"):
         await post(service, plain["id"], quantity=2)
     assert await service.rows("checkouts") == []
+
+
+@pytest.mark.parametrize("column", [inventory.RESERVED, inventory.SOLD])
+async def test_the_statement_itself_takes_no_more_than_its_seller_allows(
+    service: ServiceHarness, column: str
+) -> None:
+    """The seller may lower the number after the payer's form was checked."""
+
+    async def takes(request_id: str, units: int) -> bool:
+        return await service.db.transaction(
+            lambda tx: inventory.take(tx, request_id, Order(None, units), column, NOON) is not None
+        )
+
+    several = await service.create(**DROP)
+    single = await service.create(expirationType="limit", totalUnits=5)
+    for made, most in ((several, 3), (single, 1)):
+        assert await takes(made["id"], most + 1) is False
+        assert await takes(made["id"], most) is True
 
 
 async def test_a_reservation_of_units_returns_them_all(service: ServiceHarness) -> None:
