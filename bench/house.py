@@ -123,6 +123,7 @@ def house(root: Path) -> list[Figure]:
         Figure("modules that the conversation reaches", len(reached(modules, start)), "≤ 100"),
         Figure("lines of Python in tests/", test_lines, "≤ 82,000"),
         Figure("pages in docs/decisions", len(decisions), "≤ 40"),
+        Figure("sections of these pages", sum(page.count("\n## ") for page in decisions)),
         Figure("words in docs/decisions", sum(len(page.split()) for page in decisions)),
         Figure("terms in docs/glossary.md", _terms(root / "docs" / "glossary.md")),
     ]

@@ -29,10 +29,11 @@ from tests.support.service_harness import make_service
 ROOT = Path(__file__).parents[1]
 README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 DOCS = ROOT / "docs"
-DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
+INDEX = DOCS / "decisions" / "README.md"
+DECISIONS = sorted(set(INDEX.parent.glob("*.md")) - {INDEX})
 DEPLOY = ROOT / "deploy"
+CODE = ("bot", "bench", "demo_cluster", "docs", "tests")
 PAGES = [README, *ROOT.glob("[CS]*.md"), *DEPLOY.glob("*.md"), *DOCS.rglob("*.md")]
-PARTS = ["## Context", "## Decision", "## Consequences"]
 BOTFATHER = {"/newbot", "/setinline", "/setinlinefeedback"}
 MOST_WORDS = 600
 MOST_BYTES = 200_000
@@ -40,7 +41,10 @@ MOST_BYTES = 200_000
 EXAMPLE = re.compile(r"#([A-Z_]+)=(\S*)  # (\S.*)")
 TARGET = re.compile(r"\bmake ([a-z]+)\b")
 COMMAND = re.compile(r"python -m bot((?: [a-z]+)+)")
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)")
+MENTION = re.compile(r"\b(docs/[\w/-]+\.md)(?:#([\w-]+))?")
+MODULE = re.compile(r"[\w./]+\.py\b")
+ANCHOR = re.compile(r'<a id="(\d{4})"></a>')
 
 
 def example() -> dict[str, str]:
@@ -169,28 +173,61 @@ def test_the_readme_shows_commands_that_are_handled() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_inside_the_project_resolves(page: Path) -> None:
     broken = [
-        link
-        for link in LINK.findall(page.read_text("utf-8"))
-        if not (page.parent / link).resolve().exists()
+        (link, anchor)
+        for link, anchor in LINK.findall(page.read_text("utf-8"))
+        if not _resolves(page.parent / link if link else page, anchor)
     ]
     assert not broken
 
 
+def test_every_document_that_the_code_mentions_exists() -> None:
+    mentions = {
+        (name, anchor)
+        for folder in ("bot", "bench", "demo_cluster")
+        for path in (ROOT / folder).rglob("*.py")
+        for name, anchor in MENTION.findall(path.read_text("utf-8"))
+    }
+    assert mentions
+    assert not [mention for mention in mentions if not _resolves(ROOT / mention[0], mention[1])]
+
+
+def _resolves(path: Path, anchor: str) -> bool:
+    """True if a file exists and, if an anchor is named, has it."""
+    if not anchor:
+        return path.exists()
+    return path.is_file() and anchor in _anchors(path.read_text("utf-8"))
+
+
+def _anchors(text: str) -> list[str]:
+    """Return the anchors of a page: numbers of decisions, and its headings as GitHub does."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    kept = (re.sub(r"[^\w -]", "", heading.lower()) for heading in headings)
+    return [*ANCHOR.findall(text), *(heading.replace(" ", "-") for heading in kept)]
+
+
+@pytest.mark.parametrize("page", [*DECISIONS, INDEX, TOUR], ids=lambda page: page.stem)
+def test_every_module_that_a_document_names_exists(page: Path) -> None:
+    modules = [path.as_posix() for folder in CODE for path in (ROOT / folder).rglob("*.py")]
+    named = {name for code in _code(page.read_text("utf-8")) for name in MODULE.findall(code)}
+    assert not [name for name in named if not any(path.endswith(f"/{name}") for path in modules)]
+
+
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
-def test_a_decision_has_its_number_and_its_three_parts(page: Path) -> None:
-    lines = page.read_text("utf-8").splitlines()
-    assert lines[0].startswith(f"# {page.stem[:4]} ")
-    headings = [line for line in lines if line.startswith("## ")]
-    assert headings == PARTS
-    parts = re.split(r"^## .*$", page.read_text("utf-8"), flags=re.MULTILINE)[1:]
-    assert all(part.strip() for part in parts)
+def test_a_decision_is_a_section_of_at_least_two_paragraphs(page: Path) -> None:
+    """Its old numbers are anchors directly above its heading."""
+    text = page.read_text("utf-8")
+    _, *sections = re.split(r"^## ", ANCHOR.sub("", text), flags=re.MULTILINE)
+    assert sections
+    assert not [section for section in sections if section.strip().count("\n\n") < 2]
+    lines = text.splitlines()
+    anchors = [place for place, line in enumerate(lines) if ANCHOR.match(line)]
+    assert all(lines[place + 1].startswith("## ") for place in anchors)
 
 
-def test_each_decision_has_its_own_number() -> None:
-    """A gap is a page that is still being written on another branch."""
-    numbers = [int(page.name.partition("-")[0]) for page in DECISIONS]
-    assert numbers == sorted(set(numbers))
-    assert numbers[0] == 1
+def test_each_number_of_a_decision_is_one_anchor() -> None:
+    numbers = [number for page in DECISIONS for number in ANCHOR.findall(page.read_text("utf-8"))]
+    assert numbers
+    assert sorted(numbers) == sorted(set(numbers))
 
 
 def test_no_file_names_a_registry_or_a_home() -> None:
@@ -226,10 +263,11 @@ def test_requirements_contain_no_address() -> None:
     assert not [path.name for path in pinned if "://" in path.read_text("utf-8")]
 
 
-def test_the_index_names_every_decision_with_its_title() -> None:
-    index = (DOCS / "decisions" / "README.md").read_text("utf-8")
-    listed = re.findall(r"^- \[(\d{4})\]\((.+?)\) ", index, re.MULTILINE)
-    assert sorted(listed) == [(page.name[:4], page.name) for page in DECISIONS]
+def test_the_index_names_every_page_of_decisions_with_its_title() -> None:
+    listed = re.findall(r"^- \[(.+?)\]\((.+?)\): \S", INDEX.read_text("utf-8"), re.MULTILINE)
+    titles = [page.read_text("utf-8").partition("\n")[0].removeprefix("# ") for page in DECISIONS]
+    names = [page.name for page in DECISIONS]
+    assert sorted(listed) == sorted(zip(titles, names, strict=True))
 
 
 def test_a_page_that_is_followed_counts_the_files_and_lines_that_it_touches() -> None:

@@ -34,7 +34,8 @@ log = structlog.get_logger()
 #
 # HandCash's pages contradict each other, and a server may ignore an unknown field, so that the
 # request has a price that its seller didn't ask for. Therefore the price in the answer is compared
-# with the spec. If it differs, the next dialect is tried (docs/decisions/0039).
+# with the spec. If it differs, the next dialect is tried:
+# docs/decisions/other-payment-servers.md#0039.
 
 
 @dataclass(frozen=True, slots=True)

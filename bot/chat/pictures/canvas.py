@@ -191,7 +191,7 @@ def _corner(radius: int) -> Image.Image:
 # PNG encoding in less than two thirds of the time of Pillow, which tries all filters on each row.
 # Most rows of a drawing equal the row above and are stored as such; the others are stored as
 # differences from pixel to pixel (PNG, third edition, section 9.2). Measured in
-# docs/decisions/0045-reportlab-for-pdf-own-png.md.
+# docs/decisions/pictures.md#0045.
 
 COMPRESSION = 1  # a higher level takes seconds and saves a tenth
 BAND = 64  # rows at a time; they fit into the CPU cache

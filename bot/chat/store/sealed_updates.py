@@ -2,7 +2,7 @@
 
 A key that a seller types is erased once its update is handled. But a database doesn't forget at
 once: SQLite keeps it in its -wal and in free parts of pages, PostgreSQL in its log and archives.
-So a key is never written there as it is (docs/decisions/0105-keys-are-sealed.md).
+So a key is never written there as it is (docs/decisions/conversation.md#0105).
 """
 
 from __future__ import annotations

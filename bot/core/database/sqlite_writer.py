@@ -4,7 +4,7 @@ A commit waits for the disk, so one commit serves all transactions in the queue.
 runs in its own savepoint, so that it is stored completely or not at all, and no caller gets a
 result before the commit. The writer's thread commits and runs long statements. Short statements run
 on the event loop, because the thread would have to wait for the interpreter lock at each of them
-(docs/decisions/0082-statements-on-the-event-loop.md).
+(docs/decisions/database.md#0082).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The library `qrcode` makes codewords and modules. It spends most of its time scoring the eight masks
 (ISO/IEC 18004 section 7.8.3) and painting, so both are done here. A symbol is one integer with one
 bit per module, so each rule is a few shifts over all modules. The picture is an enlargement of
-these bits (docs/decisions/0013-masks-and-pixels-of-qr-codes.md).
+these bits (docs/decisions/pictures.md#0013).
 """
 
 from __future__ import annotations

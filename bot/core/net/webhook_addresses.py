@@ -104,7 +104,7 @@ def _registries() -> PublicSuffixList:
     """Return the suffixes below which registries sell domains, read once from the package.
 
     The list's private part, such as `github.io`, is left out: names below it cost nothing, so
-    anybody could have many zones (docs/decisions/0104-zones-of-hosts.md).
+    anybody could have many zones (docs/decisions/real-money.md#0104).
     """
     return PublicSuffixList(only_icann=True)
 

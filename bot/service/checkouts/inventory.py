@@ -3,7 +3,7 @@
 A checkout's state changes together with all of its units, from the states that
 checkouts/checkout.py allows. The sums of money change with the sold units. Callers lock the
 request's row first: `take` locks it itself, and all other functions are called after
-`request_rows.lock` (docs/decisions/0069-one-lock-order.md).
+`request_rows.lock` (docs/decisions/database.md#0069).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The code of unit number n is the row with place n. The statement that sells a unit assigns its
 number, so each code is sold once and a payment needs no extra statement. Callers that change goods
-hold the request's lock, which payments take too (docs/decisions/0069-one-lock-order.md).
+hold the request's lock, which payments take too (docs/decisions/database.md#0069).
 """
 
 from __future__ import annotations

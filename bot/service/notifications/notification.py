@@ -1,7 +1,8 @@
 """Notifications by webhook and email, and their recipients. This module does no I/O.
 
 The payer chooses the address of a receipt and may enter a stranger's. So a letter to a payer
-contains codes and numbers from the seller, but no other text (docs/decisions/0049).
+contains codes and numbers from the seller, but no other text:
+docs/decisions/notifications.md#0049.
 """
 
 from __future__ import annotations

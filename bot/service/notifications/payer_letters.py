@@ -1,7 +1,7 @@
 """Letters to payers who left an address: the receipt, and later news about the payment.
 
 A payer can enter a stranger's address. So the letters contain no message from the seller, each
-mailbox gets only a few, and one click ends them all (docs/decisions/0049).
+mailbox gets only a few, and one click ends them all (docs/decisions/notifications.md#0049).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The key is stored in the transaction of the change, before anything else, so that two simultaneous
 calls wait for each other. A repeat changes nothing and returns the present state of the object that
 the first call made. No answer is stored, so no personal data is. A refused call stores no key and
-may be repeated when the cause is gone (docs/decisions/0094-idempotency-keys-of-every-change.md).
+may be repeated when the cause is gone (docs/decisions/interface.md#0094).
 """
 
 from __future__ import annotations

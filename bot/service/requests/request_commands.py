@@ -193,7 +193,7 @@ def new_id(now: int, digits: int = 24) -> str:
     """Return an id of lower-case hex characters; all but the first five can't be guessed.
 
     Ids made in the same second begin alike, so that new rows are on a few pages of an index,
-    however large it is (docs/decisions/0087-ids-that-begin-with-the-time.md).
+    however large it is (docs/decisions/database.md#0087).
     """
     time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
     return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]

@@ -86,7 +86,7 @@ class Place:
 def lock(tx: database.Transaction, request_id: str) -> None:
     """Lock a request until the transaction ends, before its checkouts, payments or units change.
 
-    This lock comes before any other lock (docs/decisions/0069-one-lock-order.md).
+    This lock comes before any other lock (docs/decisions/database.md#0069).
     """
     tx.lock(LOCK, id=request_id)
 
