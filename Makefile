@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install install-dev demo demo-cluster run test test-slow test-all lint bench lighthouse lock clean
+.PHONY: install install-dev demo demo-cluster run test test-slow test-all mutants lint bench lighthouse lock clean
 install: .venv/installed
 install-dev: .venv/installed-dev
 
@@ -44,6 +44,10 @@ test-slow: install-dev
 test-all: install-dev
 	$(PYTEST) -n $(WORKERS) $(ARGS)
 
+# Half an hour and more, so not part of a build; CONTRIBUTING says when.
+mutants: install-dev
+	$(BIN)/python -m tests.mutants --quick "not ($(SLOW))" $(ARGS)
+
 lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -68,6 +72,7 @@ lock:
 	uv pip compile -q --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade tests/lnbits/requirements.in -o tests/lnbits/requirements.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade bench/peers/requirements.in -o bench/peers/requirements.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade tests/clients/requirements.in -o tests/clients/requirements.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade tests/mutants/requirements.in -o tests/mutants/requirements.txt
 
 clean:
 	rm -rf .venv data/peers tests/lighthouse/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
