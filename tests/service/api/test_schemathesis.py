@@ -37,7 +37,7 @@ from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Rails
 from bot.service.requests import applications
 from bot.service.requests.applications import Credentials
-from tests.service.rails.test_accounts import SEPA
+from tests.service.rails.test_bank_accounts import SEPA
 from tests.support.raw_http import open_web_server
 from tests.support.service_harness import (
     DROP,

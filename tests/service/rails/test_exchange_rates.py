@@ -1,23 +1,34 @@
-"""Exchange rates of the sandbox: complete, consistent, and marked as invented."""
+"""Exchange rates: an invented table, or the exact median of fresh sources that agree."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from math import floor
 from pathlib import Path
+from statistics import median as plain_median
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bot.core.errors import MoneyError
+from bot.core.errors import BadAnswer, MoneyError
 from bot.core.money import amounts
 from bot.interface.vocabulary import Kind
 from bot.service.checkouts import order
 from bot.service.rails import exchange_rates
-from bot.service.rails.exchange_rates import Exchange, SandboxExchange
+from bot.service.rails.exchange_rates import (
+    FRESH,
+    Exchange,
+    Price,
+    SandboxExchange,
+    StoredRates,
+    median,
+)
 from bot.service.requests.request import ExchangeRate, Product, Receiver, Terms
+from tests.support.rate_sources import bitpay, coinbase, kraken, yadio
 
 FILE = Path(exchange_rates.__file__).with_name("rates.json")
 TABLE = json.loads(FILE.read_text("utf-8"))
@@ -93,51 +104,6 @@ def test_crossed_rates_are_of_28_digits(denomination: str, instrument: str) -> N
     assert 0 <= off < Fraction(1, 10 ** (exchange_rates.RATE_DIGITS - 1))
 
 
-@pytest.mark.parametrize(
-    ("amount", "denomination", "instrument", "minor"),
-    [
-        (1, "USD", "JPY", 2),  # 1.5 yen
-        (99, "USD", "JPY", 149),  # 148.5
-        (500, "USD", "JPY", 750),
-        (1, "JPY", "USD", 1),  # 0.67 cents
-        (150, "JPY", "USD", 100),
-        (1_000, "JPY", "USD", 667),
-        (500, "USD", "KWD", 1_500),
-        (5, "USD", "KWD", 15),
-        (1_500, "KWD", "USD", 500),
-        (1, "JPY", "KWD", 2),
-        (1, "KWD", "JPY", 1),  # half a yen
-        (3, "KWD", "JPY", 2),  # one and a half
-        (500, "USD", "BSV", 25_000_000),
-        (1, "USD", "BSV", 50_000),
-        (250_000, "BSV", "USD", 5),
-        (25_000, "BSV", "USD", 1),  # half a cent
-        (1, "JPY", "BSV", 33_333),
-        (33_333, "BSV", "JPY", 1),
-        (1, "KWD", "BSV", 16_667),
-        (16_667, "BSV", "KWD", 1),
-        (499, "USD", "BTC", 4_990),
-        (4_990, "BTC", "USD", 499),
-        (1, "BTC", "SAT", 1),
-        (123_456_789, "SAT", "BTC", 123_456_789),
-        (99_999_999_999, "USD", "MNEE", 99_999_999_999_000),
-        (10**17, "BTC", "SAT", 10**17),
-        (10**17 - 1, "BSV", "BTC", 2 * 10**13),
-        (10**17 + 1, "BTC", "BSV", 500_000_000_000_000_005_000),
-    ],
-)
-def test_prices_are_converted_to_exact_amounts(
-    amount: int, denomination: str, instrument: str, minor: int
-) -> None:
-    """Currencies of 0, 2, 3, 5 and 8 decimals, in both directions, half up."""
-    if minor > amounts.MAX_MINOR:
-        with pytest.raises(MoneyError) as caught:
-            paid(amount, denomination, instrument)
-        assert caught.value.reason == "tooLarge"
-    else:
-        assert minor == paid(amount, denomination, instrument)
-
-
 @given(CODES, CODES, st.integers(1, 10**11))
 def test_a_rate_of_28_digits_costs_no_minor_unit(
     denomination: str, instrument: str, amount: int
@@ -163,3 +129,253 @@ def test_unknown_currencies_have_no_rate(pair: tuple[str, str]) -> None:
     with pytest.raises(MoneyError) as caught:
         source.rate(*pair)
     assert caught.value.reason == "unknownCurrency"
+
+
+SHAPES = [coinbase, bitpay, kraken, yadio]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_is_read_exactly(shape: object) -> None:
+    body = shape(EUR="72000.10000000000001", USD="84278")  # type: ignore[operator]
+    expected = {"EUR": Decimal("72000.10000000000001"), "USD": Decimal(84278)}
+    assert exchange_rates.read_prices(body) == expected
+
+
+def test_other_forms_of_the_same_sources_are_read() -> None:
+    """BitPay's bare list, and the pairs that Kraken names otherwise."""
+    assert exchange_rates.read_prices(b'[{"code": "EUR", "rate": 5}]') == {"EUR": Decimal(5)}
+    body = b'{"result": {"XBTCHF": {"c": ["6", "1"]}, "XETHZEUR": {"c": ["1"]}}}'
+    assert exchange_rates.read_prices(body) == {"CHF": Decimal(6)}
+
+
+@pytest.mark.parametrize(
+    "price",
+    ['"-5"', "0", '"NaN"', '"Infinity"', "1e999", '"1e-9"', "true", "null", "[5]", '"5,0"', '"x"'],
+)
+def test_an_implausible_price_is_left_out(price: str) -> None:
+    body = f'{{"data": {{"currency": "BTC", "rates": {{"EUR": {price}, "USD": "7"}}}}}}'
+    assert exchange_rates.read_prices(body.encode()) == {"USD": Decimal(7)}
+
+
+@pytest.mark.parametrize("code", ["BTC", "SAT", "1INCH", "eur", "XYZ", "", "EUR\n"])
+def test_an_unknown_currency_is_left_out(code: str) -> None:
+    assert exchange_rates.read_prices(coinbase(**{code: "5", "USD": "7"})) == {"USD": Decimal(7)}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"{}",
+        b"[]",
+        b"5",
+        b"null",
+        b'{"data": {"currency": "ETH", "rates": {"EUR": "5"}}}',
+        b'{"data": {"rates": {"EUR": "5"}}}',
+        b'{"BTC": {"EUR": 5}, "base": "USD"}',
+        b'{"BTC": {"EUR": NaN}, "base": "BTC"}',
+        b'{"BTC": {"EUR": "72000.1' + b"0" * 50 + b'"}, "base": "BTC"}',
+        b'{"error": ["EQuery:Unknown asset pair"]}',
+        b'{"result": {"XXBTZEUR": {"c": []}}}',
+        b'{"result": {"XXBTZEUR": 5}}',
+        b'{"data": [5]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+    ],
+)
+def test_an_answer_without_prices_is_refused(body: bytes) -> None:
+    with pytest.raises(BadAnswer):
+        exchange_rates.read_prices(body)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just("EUR"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["data", "rates", "currency", "BTC", "result", "XXBTZEUR", "c", "code"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_no_answer_raises_anything_else(value: object) -> None:
+    with suppress(BadAnswer):
+        exchange_rates.read_prices(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://api.coinbase.com/v2/exchange-rates?currency=BTC", "coinbase.com"),
+        ("https://api.kraken.com/0/public/Ticker?pair=XBTEUR", "kraken.com"),
+        ("https://www.bitpay.com/rates", "bitpay.com"),
+        ("https://user:secret@rates.example.com:8443/x", "rates.example.com:8443"),
+        ("http://127.0.0.1:9000/", "127.0.0.1:9000"),
+    ],
+)
+def test_a_source_is_known_by_its_host(url: str, name: str) -> None:
+    assert exchange_rates.name_of(url) == name
+
+
+NOW = 1_000_000_000
+PRICES = st.decimals(Decimal("0.000001"), Decimal(10) ** 15, places=6)
+
+
+def prices(*values: str | Decimal, age: int = 0) -> list[Price]:
+    return [Price(f"s{n}.com", Decimal(one), NOW - age) for n, one in enumerate(values)]
+
+
+@given(st.lists(PRICES, min_size=1, max_size=5))
+def test_the_median_is_exact_and_of_a_majority_that_agrees_or_of_all(values: list[Decimal]) -> None:
+    found = median(prices(*values), NOW, 1)
+    assert found
+    out = sorted(one.price for one in found.outliers)
+    used = sorted(values)
+    for one in out:
+        used.remove(one)
+    assert plain_median(map(Fraction, used)) == Fraction(found.price)
+    wide = (Fraction(max(used)) - Fraction(min(used))) / Fraction(found.price)
+    assert found.agrees == (wide <= Fraction(2, 100))
+    assert len(used) * 2 > len(values)
+    assert found.agrees or not out
+
+
+@pytest.mark.parametrize("values", [("100", "100", "102"), ("99", "100", "101"), ("100",)])
+def test_sources_within_two_percent_of_the_median_agree(values: tuple[str, ...]) -> None:
+    found = median(prices(*values), NOW, 1)
+    assert found
+    assert (found.agrees, found.outliers) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("values", "price", "out"),
+    [
+        (("100", "101", "1000"), "100.5", ["1000"]),
+        (("100", "101", "10"), "100.5", ["10"]),
+        (("100", "101", "1"), "100.5", ["1"]),
+        (("100", "101", "10000000000"), "100.5", ["10000000000"]),
+        (("100", "101", "0.000001"), "100.5", ["0.000001"]),
+        (("100", "100", "102.01"), "100", ["102.01"]),
+        (("98.9", "100", "101"), "100.5", ["98.9"]),
+        (("100", "101", "100.5", "5"), "100.5", ["5"]),
+        (("100", "101", "100.5", "5", "900"), "100.5", ["5", "900"]),
+        (("100", "101", "100.5", "900", "900"), "100.5", ["900", "900"]),
+        (("100", "101", "5", "100", "101.9"), "100.5", ["5"]),
+    ],
+)
+def test_a_majority_that_agrees_counts_without_the_others(
+    values: tuple[str, ...], price: str, out: list[str]
+) -> None:
+    given = prices(*values)
+    found = median(given, NOW, len(values))
+    assert found
+    assert found.agrees
+    assert found.price == Decimal(price)
+    assert [str(one.price) for one in found.outliers] == out
+    assert {*found.sources} == {one.source for one in given} - {
+        one.source for one in found.outliers
+    }
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("100", "103"),
+        ("100", "1000"),
+        ("100", "110", "120"),
+        ("100", "100", "900", "900"),
+        ("100", "101", "50", "900"),
+        ("100", "101", "50", "900", "901"),
+    ],
+)
+def test_without_a_majority_nothing_agrees(values: tuple[str, ...]) -> None:
+    found = median(prices(*values), NOW, len(values))
+    assert found
+    assert (found.agrees, found.outliers) == (False, ())
+
+
+def test_one_source_of_several_is_never_enough_to_outvote_the_other() -> None:
+    assert median(prices("100"), NOW, 2) is None
+    found = median(prices("100", "1000"), NOW, 1)
+    assert found
+    assert not found.agrees
+
+
+def test_the_age_is_that_of_the_sources_that_count() -> None:
+    outlier = Price("old.com", Decimal(1000), NOW - FRESH)
+    found = median([*prices("100", "101", age=5), outlier], NOW, 3)
+    assert found
+    assert found.at == NOW - 5
+    stale = Price("stale.com", Decimal(100), NOW - FRESH - 1)
+    split = median([*prices("100", "1000"), stale], NOW, 3)
+    assert split
+    assert not split.agrees
+
+
+def test_prices_older_than_ten_minutes_are_left_out() -> None:
+    fresh, old = prices("100", "101", age=FRESH), prices("1", age=FRESH + 1)
+    found = median([*fresh, *old], NOW, 3)
+    assert found
+    assert (found.price, found.at) == (Decimal("100.5"), NOW - FRESH)
+    assert median(old, NOW, 1) is None
+    assert median(prices("1", age=-FRESH - 1), NOW, 1) is None
+
+
+def test_two_fresh_sources_are_needed_where_two_or_more_are_configured() -> None:
+    assert median(prices("100"), NOW, 1)
+    assert median(prices("100"), NOW, 2) is None
+    assert median(prices("100"), NOW, 3) is None
+    assert median(prices("100", "101"), NOW, 3)
+    assert median([], NOW, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "source"),
+    [
+        (1, "s0.com"),
+        (2, "median of s0.com and s1.com"),
+        (3, "median of s0.com, s1.com and s2.com"),
+    ],
+)
+def test_the_publishers_are_named(number: int, source: str) -> None:
+    found = median(prices(*["100"] * number), NOW, number)
+    assert found
+    assert found.source == source
+
+
+NEAR_PRICES = st.decimals(Decimal("0.01"), Decimal(10) ** 12, places=6)
+
+
+@given(
+    st.integers(1, 10**11),
+    NEAR_PRICES,
+    NEAR_PRICES,
+    NEAR_PRICES,
+    st.sampled_from(["EUR", "JPY", "KWD", "INR"]),
+)
+def test_a_total_is_that_of_fractions_rounded_half_up(
+    amount: int, first: Decimal, second: Decimal, third: Decimal, currency: str
+) -> None:
+    rates = StoredRates(["a", "b", "c"], lambda: 0)
+    near = [first, first * (1 + second / 10**14), first * (1 + third / 10**14)]
+    rates.replace({name: (0, {currency: price}) for name, price in zip("abc", near, strict=True)})
+    middle = Fraction(sorted(near)[1])
+    exact = Fraction(amount, 10 ** amounts.exponent(currency)) * 10**8 / middle
+    expected = floor(exact + Fraction(1, 2))
+    assume(0 < expected <= amounts.MAX_MINOR)
+    terms = Terms(Kind.NEVER, Product("Tea"), (Receiver("x", amount),), "SAT", currency)
+    assert order.quote(terms, rates.rate(currency, "SAT")).amount == expected
+
+
+def test_prices_in_bitcoin_are_the_same_number_of_satoshi() -> None:
+    rates = StoredRates([], lambda: 0)
+    terms = Terms(Kind.NEVER, Product("Tea"), (Receiver("x", 123_456_789),), "SAT", "BTC")
+    assert order.quote(terms, rates.rate("BTC", "SAT")).amount == 123_456_789

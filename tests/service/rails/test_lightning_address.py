@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails.lightning import LightningAddressRail
 from bot.service.rails.rail import (
@@ -26,12 +25,7 @@ from tests.support.certificates import make_certificate
 from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
-    BROKEN_ANSWERS,
-    THIS_MACHINE,
-    UNFINISHED,
     LnurlService,
-    WalletShop,
-    charge,
     redirect_to,
     serve_wallet,
     shorten_unfinished,
@@ -40,6 +34,7 @@ from tests.support.lightning_wallet import (
 )
 from tests.support.service_harness import Clock
 from tests.support.tcp_relay import open_tcp_relay
+from tests.support.wallet_shops import Shop, open_lightning
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -47,42 +42,21 @@ if TYPE_CHECKING:
 
 OFFER = {"tag": "payRequest", "minSendable": 1_000, "maxSendable": 100_000_000}
 ERROR = '{"status":"ERROR","reason":"Not today."}'
-
-
-@dataclass
-class Shop(WalletShop):
-    """A seller with a wallet."""
-
-    wallet: LnurlService = field(kw_only=True)
-
-    async def connect(self) -> Connected:
-        found = await self.rail.connect({"address": self.wallet.address})
-        self.details = found.details
-        self.wallet.asked.clear()
-        return found
-
-    async def problem(self, typed: Any) -> FieldProblem:
-        """Return what is wrong with an address."""
-        with pytest.raises(InvalidBody) as raised:
-            await self.rail.connect({"address": typed})
-        (problem,) = raised.value.info
-        assert problem.field == "details.address"
-        return problem
-
-    async def refusal(self, typed: Any) -> str:
-        """Return what is wrong with an address, as its seller reads it."""
-        return (await self.problem(typed)).message
+PRIVATE = ("10.0.0.1", "127.0.0.2", "localhost", "[::1]", "2130706434", "wallet.localhost")
 
 
 @pytest.fixture
 async def shop(clock: Clock) -> AsyncIterator[Shop]:
-    rail = LightningAddressRail(THIS_MACHINE, clock)
-    wallet = LnurlService(clock)
-    async with serve_wallet(wallet):
-        shop = Shop(rail, clock, wallet=wallet)
-        await shop.connect()
-        yield shop
-        await rail.close()
+    async with open_lightning(clock) as it:
+        await it.connect()
+        yield it
+
+
+async def refusal(shop: Shop, address: Any) -> str:
+    """Return what is wrong with an address, as its seller reads it."""
+    problem = await shop.problem(address=address)
+    assert problem.field == "details.address"
+    return problem.message
 
 
 async def test_connecting_tries_the_smallest_invoice_and_says_that_payments_are_reported(
@@ -136,74 +110,59 @@ async def test_the_smallest_amount_is_rounded_up_to_whole_satoshi(shop: Shop) ->
     assert shop.wallet.asked[1].query_params["amount"] == "2000"
 
 
-@pytest.mark.parametrize("typed", [None, 5, "", "shop"])
-async def test_an_address_is_needed(shop: Shop, typed: Any) -> None:
-    assert "such as maria@wallet.example" in await shop.refusal(typed)
+async def test_an_address_at_a_public_host_is_needed(shop: Shop) -> None:
+    for typed in (None, 5, "", "shop"):
+        assert "such as maria@wallet.example" in await refusal(shop, typed)
+    for host in PRIVATE:
+        assert "it isn't a public address" in await refusal(shop, f"shop@{host}"), host
+
+
+async def test_no_address_that_a_wallet_names_is_called_at_a_private_host(
+    shop: Shop,
+) -> None:
+    """Neither the callback nor the verify address, when it is connected and later."""
+    for url in (*(f"https://{host}/x" for host in PRIVATE), "http://wallet.example/cb", "ftp:x"):
+        for route, name in (("offer", "callback"), ("invoice", "verify")):
+            shop.wallet.changed = {route: {name: url}}
+            assert "it isn't a public address" in await refusal(shop, shop.wallet.address), url
+            shop.calls.clear()
+            assert await shop.refused() == "refused"
+            assert len(shop.calls) == (1 if route == "offer" else 2)
 
 
 async def test_a_port_is_for_hosts_that_the_operator_allows(shop: Shop) -> None:
-    assert "Leave the port out" in await shop.refusal("shop@wallet.example:8443")
+    assert "Leave the port out" in await refusal(shop, "shop@wallet.example:8443")
 
 
 async def test_an_allowed_port_is_the_only_one_of_its_host(shop: Shop) -> None:
     shop.rail = LightningAddressRail(AllowList.parse(shop.wallet.host), shop.clock)
     assert (await shop.connect()).label == shop.wallet.address
-    assert "Leave the port out" in await shop.refusal("shop@127.0.0.1:9")
-    assert "it isn't a public address" in await shop.refusal("shop@127.0.0.1")
+    assert "Leave the port out" in await refusal(shop, "shop@127.0.0.1:9")
+    assert "it isn't a public address" in await refusal(shop, "shop@127.0.0.1")
     await shop.rail.close()
-
-
-@pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "localhost", "[::1]", "2130706434"])
-async def test_a_private_address_is_not_connected(shop: Shop, host: str) -> None:
-    assert "it isn't a public address" in await shop.refusal(f"shop@{host}")
 
 
 async def test_the_services_own_words_explain_its_refusal(shop: Shop) -> None:
     assert (
-        await shop.refusal(f"nobody@{shop.wallet.host}")
+        await refusal(shop, f"nobody@{shop.wallet.host}")
         == f"{shop.wallet.host} says: No such user."
     )
 
 
 async def test_a_host_that_is_down_is_named(shop: Shop) -> None:
-    assert "127.0.0.1:9 can't be reached" in await shop.refusal("shop@127.0.0.1:9")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("route", ["offer", "invoice"])
-@pytest.mark.parametrize("name", BROKEN_ANSWERS)
-async def test_a_host_with_a_broken_answer_is_not_connected(
-    shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shorten_unfinished(name, monkeypatch)
-    shop.wallet.answers[route] = BROKEN_ANSWERS[name]
-    found = (await shop.problem(shop.wallet.address)).code
-    assert found == {
-        **dict.fromkeys(UNFINISHED, "hostSilent"),
-        "crumbled": "notLnurl",
-        "htmlError": "hostBroken",
-        "tooManyCalls": "hostBusy",
-        "redirectToPrivate": "hostMoved",
-        "redirectToMetadata": "hostMoved",
-    }.get(name, "notLnurl")
+    assert "127.0.0.1:9 can't be reached" in await refusal(shop, "shop@127.0.0.1:9")
 
 
 async def test_a_wrong_test_invoice_is_not_connected(shop: Shop) -> None:
     shop.wallet.invoice = {"network": "tb"}
-    assert "The test invoice" in await shop.refusal(shop.wallet.address)
-
-
-@pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "wallet.localhost"])
-async def test_a_verify_address_at_a_private_host_is_not_connected(shop: Shop, host: str) -> None:
-    shop.wallet.changed["invoice"] = {"verify": f"https://{host}/verify"}
-    assert "it isn't a public address" in await shop.refusal(shop.wallet.address)
+    assert "The test invoice" in await refusal(shop, shop.wallet.address)
 
 
 async def test_a_verify_address_that_redirects_to_a_private_host_is_not_connected(
     shop: Shop,
 ) -> None:
     shop.wallet.answers["verify"] = redirect_to("https://10.0.0.1/verify")
-    assert (await shop.problem(shop.wallet.address)).code == "hostMoved"
+    assert (await shop.problem()).code == "hostMoved"
 
 
 async def test_a_verify_address_may_not_know_an_unpaid_invoice(shop: Shop) -> None:
@@ -240,37 +199,6 @@ async def test_calls_are_counted_at_the_hosts_that_make_and_verify_invoices(shop
     await shop.rail.close()
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"msat": 22_000},
-        {"msat": 20_999},
-        {"msat": 21_999},
-        {"msat": 20_000},
-        {"msat": None},
-        {"network": "tb"},
-        {"network": "bcrt"},
-        {"network": "tbs"},
-        {"created_at": 1_799_990_000_000, "expiry": 86_400},
-        {"created_at": 1_800_010_000_000},
-        {"expiry": 0},
-        {"payment_hash": None},
-    ],
-    ids=str,
-)
-async def test_an_invoice_that_was_not_asked_for_is_an_invalid_answer(
-    shop: Shop, changed: dict[str, Any]
-) -> None:
-    shop.wallet.invoice = changed
-    assert await shop.refused() == "lied"
-
-
-@pytest.mark.parametrize("text", ["", "lnbc1", "x" * 5_000, "lnurl1abc"])
-async def test_what_is_no_invoice_is_not_shown(shop: Shop, text: str) -> None:
-    shop.wallet.changed["invoice"] = {"pr": text}
-    assert await shop.refused() == "lied"
-
-
 async def test_an_invoice_handed_out_twice_has_the_same_id(shop: Shop) -> None:
     """The service stores ids once, so the second opening fails there."""
     first = await shop.opened()
@@ -292,64 +220,6 @@ async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, route: str) -> Non
     assert found == Unavailable("refused", "Not today.")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("route", ["offer", "invoice"])
-@pytest.mark.parametrize("name", BROKEN_ANSWERS)
-async def test_a_broken_answer_opens_nothing(
-    shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shorten_unfinished(name, monkeypatch)
-    shop.wallet.answers[route] = BROKEN_ANSWERS[name]
-    found = await shop.open()
-    assert isinstance(found, Unavailable)
-    slow = name in {"tooManyCalls", "htmlError", "dripping", "silent"}
-    assert found.reason == ("slow" if slow else "refused")
-
-
-@pytest.mark.parametrize("callback", ["https://10.0.0.1/cb", "http://wallet.example/cb", "ftp:x"])
-async def test_a_callback_at_a_private_or_plain_address_is_not_called(
-    shop: Shop, callback: str
-) -> None:
-    shop.wallet.changed["offer"] = {"callback": callback}
-    assert await shop.refused() == "refused"
-
-
-async def test_a_verify_address_at_a_private_host_opens_nothing(shop: Shop) -> None:
-    shop.wallet.changed["invoice"] = {"verify": "https://192.168.1.1/verify"}
-    assert await shop.refused() == "refused"
-
-
-async def test_an_unpaid_invoice_is_waited_for(shop: Shop) -> None:
-    found = await shop.opened()
-    assert await shop.poll(found) == Waiting()
-
-
-async def test_a_settled_invoice_has_arrived_with_its_preimage(shop: Shop) -> None:
-    found = await shop.opened()
-    shop.wallet.paid.add(found.external_id)
-    assert await shop.poll(found) == Arrived()
-
-
-@pytest.mark.parametrize("preimage", [None, "", ...])
-async def test_a_settled_invoice_may_have_no_preimage(shop: Shop, preimage: Any) -> None:
-    found = await shop.opened()
-    shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
-    assert await shop.poll(found) == Arrived()
-
-
-@pytest.mark.parametrize("preimage", ["00" * 32, "x", "11" * 31, f"{1:064x}"])
-async def test_a_preimage_of_another_invoice_is_an_invalid_answer(
-    shop: Shop, preimage: str
-) -> None:
-    """The first invoice was that of connecting."""
-    found = await shop.opened()
-    shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
-    false_answer = Waiting(
-        "the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE
-    )
-    assert await shop.poll(found) == false_answer
-
-
 async def test_an_answer_about_another_invoice_is_an_invalid_answer(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.paid.add(found.external_id)
@@ -366,35 +236,6 @@ async def test_the_invoice_itself_in_capitals_is_no_other(shop: Shop) -> None:
     shop.wallet.paid.add(found.external_id)
     shop.wallet.changed["verify"] = {"pr": str(found.pay_with.lightning_invoice).upper()}
     assert isinstance(await shop.poll(found), Arrived)
-
-
-@pytest.mark.parametrize("settled", ["true", 1, None, ..., []])
-async def test_settled_is_true_and_nothing_like_it(shop: Shop, settled: Any) -> None:
-    found = await shop.opened()
-    shop.wallet.changed["verify"] = {"settled": settled}
-    assert isinstance(await shop.poll(found), Waiting)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", BROKEN_ANSWERS)
-async def test_a_broken_answer_is_waited_through(
-    shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = await shop.opened()
-    shop.wallet.paid.add(found.external_id)
-    shorten_unfinished(name, monkeypatch)
-    shop.wallet.answers["verify"] = BROKEN_ANSWERS[name]
-    assert isinstance(await shop.poll(found), Waiting)
-    del shop.wallet.answers["verify"]
-    monkeypatch.undo()
-    assert isinstance(await shop.poll(found), Arrived)
-
-
-@pytest.mark.parametrize("answer", [ERROR, '{"status":"error"}'])
-async def test_not_found_is_not_yet(shop: Shop, answer: str) -> None:
-    found = await shop.opened()
-    shop.wallet.answers["verify"] = text_answer(answer)
-    assert isinstance(await shop.poll(found), Waiting)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -436,18 +277,20 @@ async def test_two_redirects_are_followed_also_relative_ones(shop: Shop, times: 
         if left[0] >= 0:
             return redirect_to("shop")()
         del shop.wallet.answers["offer"]
-        return shop.wallet._answer("offer", OFFER | {"callback": f"{shop.wallet.url}/callback"})
+        found: Response = shop.wallet._answer(
+            "offer", OFFER | {"callback": f"{shop.wallet.url}/callback"}
+        )
+        return found
 
     shop.wallet.answers["offer"] = hop
     if times <= 2:
         assert (await shop.connect()).automatic
     else:
-        assert (await shop.problem(shop.wallet.address)).code == "hostMoved"
+        assert (await shop.problem()).code == "hostMoved"
 
 
-@pytest.mark.parametrize(
-    "location",
-    [
+async def test_a_redirect_to_what_may_not_be_called_is_named_as_such(shop: Shop) -> None:
+    for location in (
         "",
         "http://wallet.example/",
         "https://10.0.0.1/x",
@@ -461,21 +304,17 @@ async def test_two_redirects_are_followed_also_relative_ones(shop: Shop, times: 
         "x" * 3_000,
         "javascript:alert(1)",
         "https://[x",
-    ],
-)
-async def test_a_redirect_to_what_may_not_be_called_is_named_as_such(
-    shop: Shop, location: str
-) -> None:
-    shop.wallet.answers["offer"] = redirect_to(location)
-    problem = await shop.problem(shop.wallet.address)
-    assert problem.code == "hostMoved"
-    assert problem.message == (
-        f"{shop.wallet.host} redirects to an address that can't be used."
-        " Ask your wallet for your current address."
-    )
-    shop.wallet.asked.clear()
-    assert await shop.refused() == "refused"
-    assert len(shop.wallet.asked) == 1
+    ):
+        shop.wallet.answers["offer"] = redirect_to(location)
+        problem = await shop.problem()
+        assert problem.code == "hostMoved", location
+        assert problem.message == (
+            f"{shop.wallet.host} redirects to an address that can't be used."
+            " Ask your wallet for your current address."
+        )
+        shop.calls.clear()
+        assert await shop.refused() == "refused"
+        assert len(shop.calls) == 1
 
 
 async def test_a_loop_of_redirects_ends(shop: Shop) -> None:
@@ -486,60 +325,44 @@ async def test_a_loop_of_redirects_ends(shop: Shop) -> None:
 
 
 async def test_a_redirect_to_a_name_of_a_private_address_is_not_dialled(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wallet = LnurlService(clock)
-    async with serve_wallet(wallet):
-        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.2", 0))]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-        wallet.answers["offer"] = redirect_to("https://wallet.example/")
-        shop = Shop(LightningAddressRail(THIS_MACHINE, clock), clock, wallet=wallet)
-        assert (await shop.problem(wallet.address)).code == "hostMoved"
-        await shop.rail.close()
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.2", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    shop.wallet.answers["offer"] = redirect_to("https://wallet.example/")
+    assert (await shop.problem()).code == "hostMoved"
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "code"),
-    [
-        (404, "<html>", "noSuchAddress"),
-        (404, '{"detail":"Not Found"}', "noSuchAddress"),
-        (410, "", "noSuchAddress"),
-        (404, ERROR, "hostSays"),
-        (200, ERROR, "hostSays"),
-        (500, ERROR, "hostSays"),
-        (401, "", "hostDenies"),
-        (403, "<html>", "hostDenies"),
-        (403, "{}", "hostDenies"),
-        (500, "{}", "hostBroken"),
-        (503, "<html>", "hostBroken"),
-        (429, "", "hostBusy"),
-        (200, "<html>", "notLnurl"),
-        (200, "{}", "notLnurl"),
-        (200, '{"tag":"withdrawRequest"}', "notLnurl"),
-        (304, "", "hostMoved"),
-    ],
-)
-async def test_each_answer_that_is_no_offer_is_told_as_what_it_is(
-    shop: Shop, status: int, body: str, code: str
-) -> None:
-    shop.wallet.answers["offer"] = text_answer(body, status)
-    assert (await shop.problem(shop.wallet.address)).code == code
+async def test_each_answer_that_is_no_wallets_is_told_as_what_it_is(shop: Shop) -> None:
+    """A callback that fails is not an address that doesn't exist."""
+    for route, status, body, code in (
+        ("offer", 404, "<html>", "noSuchAddress"),
+        ("offer", 404, '{"detail":"Not Found"}', "noSuchAddress"),
+        ("offer", 410, "", "noSuchAddress"),
+        ("offer", 404, ERROR, "hostSays"),
+        ("offer", 200, ERROR, "hostSays"),
+        ("offer", 500, ERROR, "hostSays"),
+        ("offer", 401, "", "hostDenies"),
+        ("offer", 403, "<html>", "hostDenies"),
+        ("offer", 403, "{}", "hostDenies"),
+        ("offer", 500, "{}", "hostBroken"),
+        ("offer", 503, "<html>", "hostBroken"),
+        ("offer", 200, '{"tag":"withdrawRequest"}', "notLnurl"),
+        ("offer", 304, "", "hostMoved"),
+        ("invoice", 404, "", "notLnurl"),
+        ("invoice", 503, "", "hostBroken"),
+        ("invoice", 200, "{}", "notLnurl"),
+        ("invoice", 404, ERROR, "hostSays"),
+    ):
+        shop.wallet.answers = {route: text_answer(body, status)}
+        assert (await shop.problem()).code == code, (route, status, body)
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "code"),
-    [
-        (404, "", "notLnurl"),
-        (503, "", "hostBroken"),
-        (200, "{}", "notLnurl"),
-        (404, ERROR, "hostSays"),
-    ],
-)
-async def test_a_callback_that_fails_is_not_an_address_that_does_not_exist(
-    shop: Shop, status: int, body: str, code: str
-) -> None:
-    shop.wallet.answers["invoice"] = text_answer(body, status)
-    assert (await shop.problem(shop.wallet.address)).code == code
+async def test_not_found_is_not_yet(shop: Shop) -> None:
+    found = await shop.opened()
+    for answer in (ERROR, '{"status":"error"}'):
+        shop.wallet.answers["verify"] = text_answer(answer)
+        assert isinstance(await shop.poll(found), Waiting)
 
 
 async def test_each_way_not_to_be_reached_is_told_as_what_it_is(
@@ -548,21 +371,21 @@ async def test_each_way_not_to_be_reached_is_told_as_what_it_is(
     def unknown(*_: Any, **__: Any) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    assert (await shop.problem("shop@127.0.0.1:9")).code == "hostClosed"
+    assert (await shop.problem(address="shop@127.0.0.1:9")).code == "hostClosed"
     certificate = make_certificate(tmp_path)
     port = free_port()
     async with open_tcp_relay(shop.wallet.host.rpartition(":")[2], port, certificate):
-        assert (await shop.problem(f"shop@127.0.0.1:{port}")).code == "hostUnsafe"
+        assert (await shop.problem(address=f"shop@127.0.0.1:{port}")).code == "hostUnsafe"
     shop.wallet.answers["offer"] = silent_answer
     shorten_unfinished("silent", monkeypatch)
-    problem = await shop.problem(shop.wallet.address)
+    problem = await shop.problem()
     assert (problem.code, problem.message) == (
         "hostSilent",
         f"{shop.wallet.host} didn't answer in time. Try again later.",
     )
     monkeypatch.undo()
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    problem = await shop.problem("shop@wallet.example")
+    problem = await shop.problem(address="shop@wallet.example")
     assert (problem.code, problem.message) == (
         "hostUnknown",
         "There's no server at wallet.example. Check the spelling.",
@@ -572,16 +395,3 @@ async def test_each_way_not_to_be_reached_is_told_as_what_it_is(
 async def test_a_stored_verify_address_is_checked_again_when_it_is_dialled(shop: Shop) -> None:
     found = replace(await shop.opened(), poll_details={"verify": "http://10.0.0.1/v"})
     assert isinstance(await shop.poll(found), Waiting)
-
-
-async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> None:
-    strict = LightningAddressRail(AllowList(), shop.clock)
-    found = await strict.open(charge(shop.details, shop.clock()))
-    await strict.close()
-    assert isinstance(found, Unavailable)
-    assert found.reason == "refused"
-    assert shop.wallet.asked == []
-
-
-async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:
-    assert shop.rail.open_offline(charge(shop.details, shop.clock())) is None

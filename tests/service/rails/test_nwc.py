@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from bot.service.rails import nwc
 from bot.service.rails.nwc import NwcRail
 from bot.service.rails.rail import Arrived, Charge, Gone, Opened, PollAnswer, Unavailable, Waiting
 from tests.support.free_ports import free_port
-from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
 from tests.support.tcp_relay import open_tcp_relay
 
@@ -172,38 +171,20 @@ async def test_a_long_name_is_cut_between_characters(rail: NwcRail, wallet: NwcW
     assert wallet.heard[0]["params"]["description"] == "🍋" * 75
 
 
-def other_invoice(**changes: Any) -> Any:
-    def false_answer(result: dict[str, Any]) -> dict[str, Any]:
-        draft = {"msat": 21_000, "created_at": now(), "payment_hash": result["payment_hash"]}
-        return result | {"invoice": InvoiceDraft(**draft | changes).write()}
-
-    return false_answer
-
-
-@pytest.mark.parametrize(
-    "false_answer",
-    [
-        other_invoice(msat=20_000),
-        other_invoice(msat=None),
-        other_invoice(network="bcrt"),
-        other_invoice(network="tb"),
-        other_invoice(created_at=now() - 3_600_000),
-        other_invoice(expiry=30),
-        other_invoice(payment_hash="ab" * 32),
+async def test_an_answer_without_the_invoices_own_hash_is_invalid(
+    rail: NwcRail, wallet: NwcWallet
+) -> None:
+    false_answers: list[Callable[[dict[str, Any]], dict[str, Any]]] = [
         lambda result: result | {"payment_hash": "ab" * 32},
         lambda result: result | {"payment_hash": [result["payment_hash"]]},
-        lambda result: result | {"invoice": "lnbc1"},
         lambda result: result | {"invoice": None},
         lambda _: {},
-    ],
-)
-async def test_an_invoice_that_was_not_asked_for_is_an_invalid_answer(
-    rail: NwcRail, wallet: NwcWallet, false_answer: Any
-) -> None:
-    wallet.false_answers["make_invoice"] = false_answer
-    found = await rail.open(ask(wallet))
-    assert isinstance(found, Unavailable)
-    assert found.reason == "lied"
+    ]
+    for false_answer in false_answers:
+        wallet.false_answers["make_invoice"] = false_answer
+        found = await rail.open(ask(wallet))
+        assert isinstance(found, Unavailable)
+        assert found.reason == "lied"
 
 
 @pytest.mark.parametrize(
@@ -230,13 +211,6 @@ async def test_a_revoked_connection_is_silence_and_ends_in_time(
     assert time.monotonic() - began < 3
 
 
-async def test_a_payment_is_found_once_the_wallet_has_it(rail: NwcRail, wallet: NwcWallet) -> None:
-    made = await opened(rail, wallet)
-    assert await poll(rail, wallet, made) == Waiting()
-    wallet.settle(made.external_id)
-    assert await poll(rail, wallet, made) == Arrived(21)
-
-
 async def test_an_invoice_that_the_wallet_does_not_know_is_gone(
     rail: NwcRail, wallet: NwcWallet
 ) -> None:
@@ -251,20 +225,6 @@ async def test_any_other_error_leaves_the_payment_open(
     made = await opened(rail, wallet)
     wallet.errors["lookup_invoice"] = code
     assert await poll(rail, wallet, made) == Waiting(f"the wallet answered {code}")
-
-
-@pytest.mark.parametrize(
-    "false_answer",
-    [{"preimage": "ab" * 32}, {"payment_hash": "ab" * 32}, {"amount": -1}, {"state": 1.5}],
-)
-async def test_a_false_answer_about_a_payment_is_not_believed(
-    rail: NwcRail, wallet: NwcWallet, false_answer: dict[str, Any]
-) -> None:
-    made = await opened(rail, wallet)
-    if "state" not in false_answer:
-        wallet.settle(made.external_id)
-    wallet.false_answers["lookup_invoice"] = lambda result: result | false_answer
-    assert isinstance(await poll(rail, wallet, made), Waiting)
 
 
 @pytest.mark.parametrize("paid", [True, False])
@@ -300,14 +260,6 @@ async def test_polls_go_on_when_the_relay_was_stopped_and_started_again(
 async def test_the_answer_may_come_in_another_encryption(rail: NwcRail, wallet: NwcWallet) -> None:
     wallet.answer_as = "nip04"
     assert await opened(rail, wallet)
-
-
-async def test_one_of_two_relays_is_enough(rail: NwcRail, relay: LocalRelay) -> None:
-    async with LocalRelay() as other, NwcWallet(relay.url, other.url) as wallet:
-        made = await opened(rail, wallet)
-        await relay.stop()
-        wallet.settle(made.external_id)
-        assert isinstance(await poll(rail, wallet, made), Arrived)
 
 
 async def test_a_wallet_that_answers_hundreds_of_times_costs_no_other_the_relay(

@@ -1,4 +1,4 @@
-"""Invoices are read to the letter, and what is no invoice is refused."""
+"""Invoices are read to the letter, and only the one that was asked for is shown to a payer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import InvoiceError
+from bot.service.rails import invoices
 from bot.service.rails.bank_picture import code_picture
 from bot.service.rails.invoices import LONGEST, decode
-from tests.support.lightning_invoices import ALPHABET, InvoiceDraft, hash_of, seal
+from tests.support.lightning_invoices import ALPHABET, PREIMAGE, InvoiceDraft, hash_of, seal
 
 AT = 1_794_000_000_000
 GOOD = InvoiceDraft(1_234_000, AT)
@@ -143,3 +144,49 @@ def test_the_longest_invoice_fits_into_a_code() -> None:
     assert code_picture("LIGHTNING:" + "Q" * LONGEST, "lightning")
     with pytest.raises(ValueError, match="no QR code"):
         code_picture("LIGHTNING:" + "Q" * (LONGEST + 1), "lightning")
+
+
+NOW = 1_794_000_000_500
+ASKED = InvoiceDraft(21_000, NOW)
+
+
+def test_the_invoice_that_was_asked_for_is_taken() -> None:
+    assert invoices.check_invoice(ASKED.write(), 21, NOW).payment_hash == hash_of()
+
+
+@pytest.mark.parametrize(
+    ("draft", "message"),
+    [
+        (replace(ASKED, msat=22_000), "asks for 22000 millisatoshi, 21000"),
+        (replace(ASKED, msat=20_999), "asks for 20999"),
+        (replace(ASKED, msat=21_001), "asks for 21001"),
+        (replace(ASKED, msat=None), "asks for None"),
+        (replace(ASKED, network="tb"), "network tb"),
+        (replace(ASKED, network="bcrt"), "network bcrt"),
+        (replace(ASKED, network="tbs"), "network tbs"),
+        (replace(ASKED, created_at=NOW - 601_000, expiry=86_400), "not made just now"),
+        (replace(ASKED, created_at=NOW + 602_000), "not made just now"),
+        (replace(ASKED, created_at=NOW - 500_000, expiry=300), "lapsed"),
+        (replace(ASKED, expiry=0), "lapsed"),
+        (replace(ASKED, expiry=29), "lapsed"),
+    ],
+)
+def test_every_other_invoice_is_refused(draft: InvoiceDraft, message: str) -> None:
+    with pytest.raises(InvoiceError, match=message):
+        invoices.check_invoice(draft.write(), 21, NOW)
+
+
+def test_a_wallets_clock_may_be_ten_minutes_off() -> None:
+    for created_at in (NOW - 590_000, NOW + 590_000):
+        draft = replace(ASKED, created_at=created_at, expiry=3_600)
+        assert invoices.check_invoice(draft.write(), 21, NOW).amount == 21_000
+
+
+@pytest.mark.parametrize("preimage", [PREIMAGE, f"{0xABCD:064X}", f"{0xABCD:064x}"])
+def test_a_preimage_fits_the_hash_that_was_made_of_it(preimage: str) -> None:
+    assert invoices.fits(preimage, hash_of(preimage))
+
+
+@pytest.mark.parametrize("preimage", ["12" * 32, "", "11" * 31, "zz" * 32, f" {PREIMAGE}", "é"])
+def test_any_other_preimage_does_not_fit(preimage: str) -> None:
+    assert not invoices.fits(preimage, hash_of())

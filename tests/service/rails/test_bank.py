@@ -1,11 +1,11 @@
-"""Bank codes: each field is what was asked for, in every script that the format takes."""
+"""Bank transfers: each field of a code is what was asked for; only the seller knows of money."""
 
 from __future__ import annotations
 
 import io
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from PIL import Image
 from pix_utils import Code
 from qrbill.bill import QRBill
-from segno import helpers
+from segno import QRCode, helpers
+from stdnum import iso11649
 
 from bot.core.errors import InvalidBody
 from bot.service.rails import bank, bank_accounts
+from bot.service.rails.bank import BankRail
 from bot.service.rails.bank_picture import CROSS, QUIET, SIDE, code_picture
-from tests.service.rails.test_accounts import ADDRESS, PIX, SEPA, SWISS, UPI
+from bot.service.rails.rail import Charge, Unavailable, Waiting
+from tests.service.rails.test_bank_accounts import ADDRESS, PIX, SEPA, SWISS, UPI
 from tests.support.bank_codes import (
     READERS,
     crc16,
@@ -28,10 +31,6 @@ from tests.support.bank_codes import (
     second_decoder,
     zxing,
 )
-
-if TYPE_CHECKING:
-    from segno import QRCode
-
 
 REFERENCE = "RF19234567"
 ALL: dict[str, dict[str, Any]] = {"EUR": SEPA, "BRL": PIX, "INR": UPI, "CHF": SWISS}
@@ -246,3 +245,54 @@ def test_an_address_without_a_street_has_one_line() -> None:
     connected = bank_accounts.connect(details)
     shown = bank.pay_with(connected.details, 100, "EUR", REFERENCE)
     assert dict(shown.fields)["address"] == "LI-9490 Vaduz"
+
+
+RAIL = BankRail()
+
+
+async def charge(amount: int = 1230) -> Charge:
+    details = (await RAIL.connect(SEPA)).details
+    return Charge("c1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
+
+
+async def test_a_checkout_opens_at_once_with_its_code_and_is_never_polled() -> None:
+    ask = await charge()
+    opened = RAIL.open_offline(ask)
+    assert opened
+    assert (opened.external_id, opened.poll_times, opened.arrived) == (ask.reference, (), None)
+    assert opened.pay_with
+    assert opened.pay_with.qr_text
+    assert read_epc(opened.pay_with.qr_text)["amount"] == "EUR12.30"
+    assert await RAIL.open(ask) == opened
+    assert await RAIL.poll(ask, opened) == Waiting()
+    assert RAIL.host(ask.details) == ""
+
+
+async def test_an_amount_that_no_code_can_ask_for_is_refused() -> None:
+    assert RAIL.open_offline(await charge(bank.MOST_AMOUNT))
+    ask = await charge(bank.MOST_AMOUNT + 1)
+    assert RAIL.open_offline(ask) is None
+    refused = await RAIL.open(ask)
+    assert isinstance(refused, Unavailable)
+    assert refused.reason == "tooLarge"
+
+
+async def test_a_wrong_account_is_refused() -> None:
+    with pytest.raises(InvalidBody) as refused:
+        await RAIL.connect(SEPA | {"iban": "DE88370400440532013000"})
+    assert [problem.field for problem in refused.value.info] == ["details.iban"]
+
+
+def test_a_reference_is_a_creditor_reference_of_ten_characters() -> None:
+    made = {bank.new_reference() for _ in range(500)}
+    assert len(made) == 500
+    for one in made:
+        assert iso11649.is_valid(one)
+        assert re.fullmatch(rf"RF[0-9]{{2}}[{bank.REFERENCE_ALPHABET}]{{6}}", one)
+
+
+def test_no_two_characters_of_the_alphabet_look_alike() -> None:
+    alike = ["0O", "1IL", "2Z", "5S", "8B", "6G", "UV"]
+    counts = [sum(one in bank.REFERENCE_ALPHABET for one in group) for group in alike]
+    assert counts == [0, 0, 1, 1, 1, 1, 1]
+    assert not set("AEIOU") & set(bank.REFERENCE_ALPHABET)
