@@ -28,6 +28,7 @@ from tests.support.real_rails import ScriptedRail, make_bank, open_real_service
 from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import KEY, LOOPBACK, Clock, ServiceHarness, open_service
+from tests.support.webhook_delivery import Endpoint
 from tests.support.webhook_receiver import Receiver, open_receiver
 
 settings.register_profile(
@@ -199,6 +200,11 @@ async def notifier(service: ServiceHarness) -> AsyncIterator[WebhookSender]:
 async def receiver() -> AsyncIterator[Receiver]:
     async with open_receiver() as it:
         yield it
+
+
+@pytest.fixture
+def endpoint(service: ServiceHarness, notifier: WebhookSender, receiver: Receiver) -> Endpoint:
+    return Endpoint(service, notifier, receiver)
 
 
 @pytest.fixture

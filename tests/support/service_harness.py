@@ -94,6 +94,10 @@ class ServiceHarness:
     async def edit(self, request_id: str, body: dict[str, Any]) -> httpx.Response:
         return await self.seller.put(f"{REQUESTS_PATH}/{request_id}", json=body)
 
+    def stranger(self) -> dict[str, str]:
+        """Return the headers of a new application."""
+        return headers_of(self.db.run(lambda tx: applications.create(tx, self.vault, "other", 0)))
+
     async def token(self, request_id: str) -> str:
         page = await self.anyone.get(f"/pay/{request_id}")
         return form_token(page.text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from bot.core import exact_json
@@ -12,6 +13,7 @@ from bot.core.database.database import Row
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import QueueHandler, Worker
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, ServiceHarness
 from tests.support.webhook_receiver import Receiver
@@ -63,6 +65,29 @@ async def attempt(service: ServiceHarness, queue_handler: QueueHandler) -> Row:
         row for row in await service.rows("outbox") if row["queue"] == queue_handler.queue.name
     ]
     return row
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An application's endpoint, and the sender of its service's webhooks."""
+
+    service: ServiceHarness
+    notifier: WebhookSender
+    receiver: Receiver
+
+    async def owe(self) -> str:
+        """Pay a request whose webhook goes to the endpoint; the request's id."""
+        return await pay_with_webhook(self.service, self.receiver.url)
+
+    async def attempt(self) -> Row:
+        """Make the attempts that are due now; the one message of the outbox after them."""
+        return await attempt(self.service, self.notifier.queue_handler)
+
+    async def deliver(self, *answers: bytes) -> Row:
+        """Owe a webhook, and make its first attempt; the endpoint gives these answers in turn."""
+        self.receiver.answers = [*answers]
+        await self.owe()
+        return await self.attempt()
 
 
 @asynccontextmanager

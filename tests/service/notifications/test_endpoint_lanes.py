@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -166,20 +166,6 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
         assert len(hanging.received) == NEW_HOST < CONCURRENCY
 
 
-async def test_spellings_of_a_host_share_its_limit(
-    service: ServiceHarness, notifier: WebhookSender, hanging: Receiver
-) -> None:
-    """Spellings of an endpoint are one endpoint."""
-    for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
-        await owe_each(service, hanging.url.replace("127.0.0.1", host), 4)
-    async with working(service, notifier.queue_handler, hanging):
-        async with asyncio.timeout(SECONDS):
-            await hanging.count(NEW_ENDPOINT)
-        rows = await service.rows("outbox")
-        assert [row["state"] for row in rows].count("leased") == NEW_ENDPOINT
-    assert len({groups_of(row["lane"]) for row in rows}) == 1
-
-
 @pytest.mark.long
 async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
     service: ServiceHarness, notifier: WebhookSender, hanging: Receiver
@@ -196,28 +182,6 @@ async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
             await hanging.count(100)
         lines = [one.line for one in hanging.received]
     assert sorted(lines) == sorted(2 * [f"POST /hook/{n} HTTP/1.1" for n in range(50)])
-
-
-@pytest.mark.long
-async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    async with AsyncExitStack() as stack:
-        addresses = [f"127.0.0.{number}" for number in range(2, 9)]
-        hosts = [await stack.enter_async_context(receiving_at(one)) for one in addresses]
-        for one, url in hosts:
-            one.silent = True
-            for path in range(3):
-                await owe_each(service, f"{url}/{path}", NEW_ENDPOINT)
-        silent = [one for one, _ in hosts]
-        async with working(service, notifier.queue_handler, *silent):
-            async with asyncio.timeout(SECONDS):
-                for one in silent:
-                    await one.count(NEW_HOST)
-            await pay_with_webhook(service, receiver.url)
-            async with asyncio.timeout(SECONDS):
-                await receiver.count(1)
-            assert [len(one.received) for one in silent] == 7 * [NEW_HOST]
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])

@@ -10,7 +10,6 @@ import pytest
 
 from bot.core import exact_json
 from bot.core.database.database import Row, Transaction
-from bot.core.errors import NotFound
 from bot.core.outbox import outbox
 from bot.interface.vocabulary import NotificationState
 from bot.service.checkouts.checkout import Settlement
@@ -18,15 +17,14 @@ from bot.service.notifications import notification_queues, notification_rows
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.recipients import MAILS
-from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments.settling import record_settlement
 from bot.service.requests import request_rows
 from bot.service.requests.request import Payment, PaymentState, Quote
 from tests.support.databases import SQLITE
 from tests.support.outbox_queue import claim
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, open_service
-from tests.support.webhook_delivery import attempt, handle, pay_with_webhook
-from tests.support.webhook_receiver import Receiver, empty_answer
+from tests.support.webhook_delivery import Endpoint, handle
+from tests.support.webhook_receiver import empty_answer
 
 BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
 
@@ -157,24 +155,23 @@ def log(service: ServiceHarness, notification_id: str) -> list[Attempt]:
     return service.db.run(lambda tx: notification_rows.attempts(tx, notification_id))
 
 
-async def test_every_attempt_is_stored_with_its_outcome(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
+async def test_every_attempt_is_stored_with_its_outcome(endpoint: Endpoint) -> None:
     """Also one without an answer; after a retry the numbers continue."""
+    service = endpoint.service
     body = "grüße\x00\x1b[2J".encode() + b"x" * 2000
     head = b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body)
-    receiver.answers = [head + body, b"nonsense\r\n\r\n", empty_answer(410)]
-    await pay_with_webhook(service, receiver.url)
+    endpoint.receiver.answers = [head + body, b"nonsense\r\n\r\n", empty_answer(410)]
+    await endpoint.owe()
     began = []
     for _ in range(3):
         began.append(service.clock.at)
-        row = await attempt(service, notifier.queue_handler)
+        row = await endpoint.attempt()
         service.clock.at = row["due_at"]
     assert row["state"] == "dead"
     service.clock.advance(60)
     began.append(service.clock.at)
     service.db.run(lambda tx: notification_queues.retry(tx, row["id"], service.clock()))
-    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
+    assert (await endpoint.attempt())["state"] == "done"
     first, second, third, fourth = log(service, row["id"])
     assert [one.at for one in (first, second, third, fourth)] == began
     assert first.status == 500
@@ -190,45 +187,45 @@ async def test_every_attempt_is_stored_with_its_outcome(
 
 
 async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
+    endpoint: Endpoint,
 ) -> None:
     """The receiver has seen both attempts; the second one decides."""
-    await pay_with_webhook(service, receiver.url)
+    service = endpoint.service
+    await endpoint.owe()
 
     (slow,) = service.db.run(lambda tx: claim(tx, WEBHOOKS, service.clock(), 1))
     service.clock.advance(WEBHOOKS.lease / 1000)
     (quick,) = service.db.run(lambda tx: claim(tx, WEBHOOKS, service.clock(), 1))
-    await handle(notifier.queue_handler, quick)
-    receiver.answers = [empty_answer(410)]
-    await handle(notifier.queue_handler, slow)
+    await handle(endpoint.notifier.queue_handler, quick)
+    endpoint.receiver.answers = [empty_answer(410)]
+    await handle(endpoint.notifier.queue_handler, slow)
     (row,) = await service.rows("outbox")
     assert (row["state"], row["attempts"], row["note"]) == ("done", 2, None)
     assert [one.status for one in log(service, row["id"])] == [200, 410]
 
 
 async def test_an_attempt_of_a_notification_deleted_meanwhile_is_ignored(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
+    endpoint: Endpoint,
 ) -> None:
-    await pay_with_webhook(service, receiver.url)
+    service = endpoint.service
+    await endpoint.owe()
     claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
     for table in ("deliveries", "outbox"):
         service.db.run(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))  # type: ignore[misc]
-    await handle(notifier.queue_handler, claimed[0])
-    assert len(receiver.received) == 1
+    await handle(endpoint.notifier.queue_handler, claimed[0])
+    assert len(endpoint.receiver.received) == 1
     assert await service.rows("delivery_attempts") == []
 
 
-async def test_the_operator_sees_the_notifications_of_every_application(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    receiver.answers = [empty_answer(500)]
-    request_id = await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
-    (seen,) = service.db.run(notification_rows.list_all)
-    assert seen == service.db.run(lambda tx: notification_rows.find(tx, seen.id))
+async def test_the_operator_sees_the_notifications_of_every_application(endpoint: Endpoint) -> None:
+    endpoint.receiver.answers = [empty_answer(500)]
+    request_id = await endpoint.owe()
+    row = await endpoint.attempt()
+    (seen,) = endpoint.service.db.run(notification_rows.list_all)
+    assert seen == endpoint.service.db.run(lambda tx: notification_rows.find(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (
         request_id,
-        receiver.url,
+        endpoint.receiver.url,
         "waiting",
         1,
         row["due_at"],
@@ -272,32 +269,6 @@ async def test_the_operator_lists_notifications_by_state(service: ServiceHarness
     assert [one.id for one in service.db.run(lambda tx: notification_rows.list_all(tx, 1))] == [
         every[0].id
     ]
-
-
-@pytest.mark.parametrize("channel", ["webhook", "email"])
-async def test_a_notification_of_either_channel_is_sent_again(
-    service: ServiceHarness, channel: str
-) -> None:
-    await owed(service)
-    service.clock.advance(1)
-    dead = next(
-        one.id for one in service.db.run(notification_rows.list_all) if one.channel == channel
-    )
-    dead_letter(service, dead)
-    again = service.db.run(lambda tx: notification_queues.retry(tx, dead, service.clock()))
-    assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
-    assert (again.settled_at, again.note) == (None, None)
-
-
-def test_an_unknown_notification_is_not_found(service: ServiceHarness) -> None:
-    for look in (
-        lambda tx: notification_rows.find(tx, "webhook-x"),
-        lambda tx: notification_queues.retry(tx, "webhook-x", 0),
-        lambda tx: notification_queues.retry(tx, "webhook-x", 0, service.credentials.app_id),
-    ):
-        with pytest.raises(NotFound, match="no delivery webhook-x"):
-            service.db.run(look)
-    assert service.db.run(notification_rows.list_all) == []
 
 
 async def test_notifications_settled_long_ago_are_deleted_with_their_attempts(

@@ -1,4 +1,4 @@
-"""Letters to payers after the receipt: sent, paid back, codes; with nothing that is a message."""
+"""Letters to payers after the receipt: sent, paid back, not found, codes; nothing is a message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.checkout_steps import perform
 from tests.support.consent_letters import plain
 from tests.support.goods import uploaded
 from tests.support.payer_receipts import PAYER, WORDS, ReceiptHarness, open_receipt_harness
-from tests.support.service_harness import REQUESTS_PATH
+from tests.support.service_harness import NOON, REQUESTS_PATH
 
 DROP: dict[str, Any] = {"expirationType": "limit", "totalUnits": 100}
 KEEP = "https://t.me/shop_bot?start=r-{requestId}-{transactionId}"
@@ -336,3 +336,60 @@ async def test_erased_payers_get_no_news_and_leave_no_address(post: ReceiptHarne
     assert await post.work() == 0
     assert [row["address"] for row in await post.rows()] == ["", ""]
     assert await mark(post, path, paidBack={}) is None
+
+
+async def reject(post: ReceiptHarness, *calls: str, **form: str) -> str:
+    """Claim a checkout, and let its seller decide; return the checkout's id."""
+    paid = await post.pay(await post.ask(), manner="claimed", **form)
+    checkout_id = paid.headers["location"].rpartition("/")[2]
+    for call in calls or ("reject",):
+        answer = await post.service.seller.post(f"/v3/checkouts/{checkout_id}/{call}")
+        assert answer.status_code == 200, answer.text
+    return checkout_id
+
+
+async def test_a_payer_who_left_an_address_hears_that_the_money_was_not_found(
+    post: ReceiptHarness,
+) -> None:
+    checkout_id = await reject(post, "reject", "reject")
+    (row,) = await post.rows()
+    assert (row["payment_id"], row["checkout_id"], row["address"]) == (None, checkout_id, PAYER)
+    await post.work()
+    (letter,) = post.letters
+    assert letter["subject"] == "Your payment of $5.00 hasn't been found"
+    assert letter["to"] == PAYER
+
+
+async def test_a_payment_found_after_all_has_its_receipt_too(post: ReceiptHarness) -> None:
+    await reject(post, "reject", "confirm")
+    await post.work()
+    assert [letter["subject"] for letter in post.letters] == [
+        "Your payment of $5.00 hasn't been found",
+        "Receipt for your test payment of $5.00",
+    ]
+
+
+async def test_a_confirmed_payment_has_its_receipt_alone(post: ReceiptHarness) -> None:
+    await reject(post, "confirm")
+    assert [row["checkout_id"] for row in await post.rows()] == [None]
+
+
+async def test_a_mailbox_that_wants_no_receipts_gets_no_such_letter(post: ReceiptHarness) -> None:
+    await post.service.db.transaction(
+        lambda tx: payer_letters.stop_receipts(tx, contacts.mailbox_digest(PAYER), NOON)
+    )
+    await reject(post)
+    await post.work()
+    assert post.letters == []
+
+
+async def test_erasing_the_payer_erases_the_letter(post: ReceiptHarness) -> None:
+    await reject(post)
+    db = post.service.db
+    scope = db.run(lambda tx: payer_erasure.parse_scope(tx, [PAYER], None, None))
+    await payer_erasure.erase(db, await payer_erasure.survey(db, scope), NOON)
+    (row,) = await post.rows()
+    assert row["address"] == ""
+    assert PAYER not in row["body"]
+    await post.work()
+    assert post.letters == []

@@ -13,7 +13,6 @@ from bot.interface.vocabulary import PayerField
 from bot.service.notifications import (
     notification,
     notification_queues,
-    notification_rows,
     payer_letters,
 )
 from bot.service.notifications.payer_letters import DAY, OF_TEST_MONEY, TO_ALL, TO_PAYER, TOO_LATE
@@ -88,20 +87,6 @@ async def test_a_letter_is_in_the_language_of_the_form(post: ReceiptHarness) -> 
     await post.work()
     assert post.letters[0]["subject"] == "Beleg für Ihre Testzahlung über 5,00 $"
     assert "Testmodus: Es wurde kein echtes Geld abgebucht." in plain(post.letters[0])
-
-
-async def test_two_posts_of_one_form_bring_one_letter(post: ReceiptHarness) -> None:
-    request_id = await post.ask()
-    for _ in range(3):
-        await post.pay(request_id, token="t" * 32)
-    assert (await post.work(), len(await post.service.rows("payments"))) == (1, 1)
-
-
-async def test_money_that_is_reported_twice_brings_one_letter(post: ReceiptHarness) -> None:
-    await post.pay(await post.ask(), manner="twice")
-    post.service.clock.advance(DELAY / 1000)
-    assert await hear(post.service) == 1
-    assert await post.work() == 1
 
 
 async def test_a_lapsed_checkout_that_is_paid_late_brings_one_letter(post: ReceiptHarness) -> None:
@@ -269,61 +254,6 @@ async def test_other_money_is_not_bound_by_the_limit_of_test_money(post: Receipt
     assert post.letters[0]["subject"] == "Receipt for your payment of $5.00"
     assert "Paid as: 0.05\u00a0BSV" in plain(post.letters[0]).splitlines()
     assert "Test" not in plain(post.letters[0])
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("pat@payer.example\r\nBcc: thief@mail.example", "pat@payer.example\nSubject: Hi"),
-        *("pat@payer.example, thief@mail.example", "<pat@payer.example>", "pat@payer.example\0"),
-        *("pat@payer.example\u2028Bcc:thief@mail.example", '"a\\"b"@payer.example', "pat"),
-    ],
-)
-async def test_an_address_cannot_write_headers(post: ReceiptHarness, address: str) -> None:
-    assert (await post.pay(await post.ask(), address)).status_code == 400
-    assert (await post.rows(), await post.service.rows("payments")) == ([], [])
-
-
-@pytest.mark.parametrize("address", ["=?utf-8?q?a?=@payer.example", "a..b@payer.example", "a@1.2"])
-async def test_an_address_that_no_mail_reaches_is_refused_before_the_payment(
-    post: ReceiptHarness, address: str
-) -> None:
-    """Otherwise its payer would wait for a receipt that nobody can send."""
-    assert (await post.pay(await post.ask(), address)).status_code == 400
-    assert (await post.rows(), await post.service.rows("payments")) == ([], [])
-
-
-async def test_a_refusal_that_can_end_is_retried_and_a_final_one_is_a_dead_letter(
-    post: ReceiptHarness,
-) -> None:
-    request_id = await post.ask()
-    post.office.answers["RCPT"] = "451 4.7.1 Greylisted"
-    await post.pay(request_id)
-    assert await post.work() == 0
-    post.office.answers["RCPT"] = "250 OK"
-    assert await post.work(60) == 1
-    post.office.answers["RCPT"] = "550 5.1.1 unknown"
-    await post.pay(request_id, "gone@payer.example")
-    assert await post.work() == 0
-    (_, (state, note)) = await post.states()
-    assert state == "dead"
-    assert note
-    assert "550" in note
-    rows = await post.rows()
-    attempts = post.service.db.run(lambda tx: notification_rows.attempts(tx, rows[1]["id"]))
-    assert [one.status for one in attempts] == [550]
-
-
-async def test_the_operator_sees_receipts_and_sends_them_again(post: ReceiptHarness) -> None:
-    await post.pay(await post.ask())
-    await post.work()
-    (found,) = post.service.db.run(notification_rows.list_all)
-    assert (found.channel, found.address, found.state) == ("receipt", PAYER, "delivered")
-    retry = partial(notification_queues.retry, notification_id=found.id, now=post.service.clock())
-    post.service.db.run(retry)
-    assert await post.work() == 1
-    first, second = post.letters
-    assert first["message-id"] == second["message-id"]
 
 
 async def test_an_application_neither_sees_receipts_nor_sends_them(post: ReceiptHarness) -> None:

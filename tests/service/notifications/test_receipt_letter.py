@@ -1,24 +1,28 @@
-"""A payer's receipt as a letter: its text, its headers, and its way over the network."""
+"""A payer's receipt as a letter: its text, its headers, and what of the seller's it may carry."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from email.message import EmailMessage
 from email.policy import SMTP
-from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bot.core.errors import MailRefused
+from bot.core.text.contacts import mailbox_digest
 from bot.core.text.translations import languages
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget
+from bot.service.notifications.notification import LONGEST_CODE, is_code, is_deep_link
 from bot.service.notifications.receipt_letter import receipt_letter, rejection_letter
-from bot.service.notifications.smtp_sender import Mailer
 from tests.service.notifications.test_letter_text import HEADERS, Page, html, text
-from tests.support.certificates import make_tls
+from tests.support.databases import SQLITE
 from tests.support.letters import PAY, SENDER, parse_letter
-from tests.support.mail_servers import mail_server
+from tests.support.payer_receipts import open_receipt_harness
 from tests.support.payment_reports import RECEIPT_REPORT, REJECTION_NOTICE
 
 RECEIPT = f"{PAY}/pay/0123456789abcdef01234567/receipt/a1b2c3"
@@ -134,8 +138,89 @@ def test_an_address_that_is_none_is_refused_for_good(address: str) -> None:
     assert caught.value.final
 
 
-async def test_across_the_network_a_receipt_goes_by_starttls(tmp_path: Path) -> None:
-    sealed = make_tls(tmp_path)
-    async with mail_server(starttls=sealed.server, account=("shop", "sesame")) as post:
-        await Mailer(post.server(is_local=False), context=sealed.client).send(composed())
-    assert (post.over_tls, [one["to"] for one in post.letters]) == ([True], ["pat@payer.example"])
+@pytest.mark.parametrize(
+    "text",
+    ["7", "ABCD-1234-EFGH", "RR123456785DE", "a1+b/c==", "1Z999AA10123456784", "9" * LONGEST_CODE],
+)
+def test_codes_and_numbers_travel(text: str) -> None:
+    assert is_code(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            " ",
+            "CALL-ME-NOW",
+            "two words 7",
+            "a1 b2",
+            "line1\nline2",
+            "9" * (LONGEST_CODE + 1),
+        ),
+        *(
+            "https://x1",
+            "x1://y",
+            "www.x1",
+            "WWW.x1",
+            "a1@b",
+            "evil1.example",
+            "t.me/x1",
+            "1.2.3.4",
+        ),
+        *("加微信123", "1٣", "x\u200b1", "1\u00a02", "1\x00", "\N{FULLWIDTH DIGIT ONE}"),
+    ],
+)
+def test_what_could_be_a_message_or_a_link_does_not(text: str) -> None:
+    assert not is_code(text)
+
+
+def test_only_links_that_start_a_bot_travel() -> None:
+    assert is_deep_link("https://t.me/shop_bot?start=r-0123-4567")
+    for other in (
+        *(
+            "https://t.me/some_channel",
+            "https://t.me/shop_bot?start=a%20b",
+            "http://t.me/b?start=1",
+        ),
+        *("https://t.me.evil.example/shop?start=1", "https://t.me/shop_bot?start=1&text=Hello"),
+        *("https://t.me/share/url?start=1", "https://evil.example/?start=1"),
+    ):
+        assert not is_deep_link(other)
+
+
+HOSTS = st.sampled_from(
+    [
+        *("mail.example", "EXAMPLE.org", "münchen.de", "例え.jp", "faß.de", "a_b.example"),
+        *("shop.test", "printer.local", "xn--a.example", "foo-.example", "a..b.example"),
+        *("[127.0.0.1]", "1.2", "host"),
+    ]
+)
+NAMES = st.text("aZ09é字.+-_'=?\"\\ ,;:<>()@%!/\t\n\x01\u200e", min_size=1, max_size=66)
+ADDRESSES = st.lists(
+    st.emails() | st.builds("{}@{}".format, NAMES, HOSTS),
+    min_size=10,
+    max_size=10,
+    unique_by=mailbox_digest,
+)
+
+
+@pytest.mark.only(SQLITE, "the rule of addresses knows no database")
+@settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(addresses=ADDRESSES)
+async def test_what_the_pay_page_takes_the_mailer_sends(
+    new_database: Callable[[], str], addresses: list[str]
+) -> None:
+    async with open_receipt_harness(new_database()) as post:
+        request_id = await post.ask()
+        answers = [await post.pay(request_id, address) for address in addresses]
+        assert {answer.status_code for answer in answers} <= {303, 400}
+        paid = await post.service.rows("payments")
+        assert len(paid) == sum(answer.status_code == 303 for answer in answers)
+        await post.work()
+        stored = sorted(json.loads(row["user_data"])["email"] for row in paid)
+        assert sorted(letter["to"] for letter in post.letters) == stored
+        assert {state for state, _ in await post.states()} <= {"done"}

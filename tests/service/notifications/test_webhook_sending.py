@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import struct
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 from structlog.testing import capture_logs
 
 from bot.core import exact_json, signing
-from bot.core.database.database import Transaction
+from bot.core.database.database import Row, Transaction
 from bot.core.database.vault import Vault
+from bot.core.errors import CommitUnknown
 from bot.core.net.http_client import app_client
 from bot.core.net.webhook_addresses import AllowList
 from bot.interface.events import WebhookEvent
@@ -30,7 +35,12 @@ from tests.support.service_harness import (
     make_service,
     open_service,
 )
-from tests.support.webhook_delivery import attempt, pay_with_webhook, request_with_own_webhook
+from tests.support.webhook_delivery import (
+    Endpoint,
+    attempt,
+    pay_with_webhook,
+    request_with_own_webhook,
+)
 from tests.support.webhook_receiver import Receiver, empty_answer
 
 
@@ -40,13 +50,12 @@ async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
         yield it
 
 
-async def test_a_webhook_is_signed_with_the_applications_secret(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
+async def test_a_webhook_is_signed_with_the_applications_secret(endpoint: Endpoint) -> None:
     """The secret itself is never sent."""
-    request_id = await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
-    (received,) = receiver.received
+    service = endpoint.service
+    request_id = await endpoint.owe()
+    row = await endpoint.attempt()
+    (received,) = endpoint.receiver.received
     (payment,) = await service.rows("payments")
     assert received.line == "POST /hook HTTP/1.1"
     assert received.headers["content-type"] == "application/json"
@@ -75,37 +84,35 @@ async def test_a_webhook_is_signed_with_the_applications_secret(
     assert (row["state"], row["attempts"], row["settled_at"]) == ("done", 1, NOON)
 
 
-@pytest.mark.parametrize("status", [200, 201, 204, 299])
-async def test_any_2xx_is_success(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver, status: int
+async def test_2xx_is_success_410_the_end_and_every_other_answer_is_retried(
+    endpoint: Endpoint,
 ) -> None:
-    receiver.answers = [empty_answer(status)]
-    await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
+    """A redirect too, which is not followed. A Retry-After may put the next attempt off."""
+    receiver = endpoint.receiver
+    for status in (200, 201, 204, 299, 410, 301, 307, 400, 401, 404, 429, 500, 503):
+        for wait in (5, 3600) if status == 503 else (5,):
+            headers = (f"Location: {receiver.url}/elsewhere", f"Retry-After: {wait}")
+            receiver.answers = [empty_answer(status, *headers)]
+            receiver.received.clear()
+            await endpoint.service.db.transaction(lambda tx: tx.execute("DELETE FROM outbox"))
+            await endpoint.owe()
+            row = await endpoint.attempt()
+            state = {410: "dead"}.get(status, "done" if status < 300 else "waiting")
+            assert (row["state"], len(receiver.received)) == (state, 1), status
+            if state != "done":
+                assert row["note"] == f"answered {status}"
+            if state == "waiting":
+                assert 0.8 * wait <= (row["due_at"] - NOON) / 1000 <= 1.2 * wait
 
 
-@pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
-async def test_every_other_answer_is_retried(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver, status: int
-) -> None:
-    """A redirect too, which is not followed."""
-    receiver.answers = [empty_answer(status, f"Location: {receiver.url}/elsewhere")]
-    await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
-    assert (row["state"], row["note"]) == ("waiting", f"answered {status}")
-    assert NOON + 4000 <= row["due_at"] <= NOON + 6000
-    assert len(receiver.received) == 1
-
-
-async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
+async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(endpoint: Endpoint) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
+    service, receiver = endpoint.service, endpoint.receiver
     receiver.answers = [empty_answer(500)] * 8
-    await pay_with_webhook(service, receiver.url)
+    await endpoint.owe()
     waits = []
     for number in range(1, 9):
-        row = await attempt(service, notifier.queue_handler)
+        row = await endpoint.attempt()
         assert row["attempts"] == number
         waits.append((row["due_at"] - service.clock.at) / 1000)
         service.clock.at = max(service.clock.at, row["due_at"])
@@ -117,24 +124,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
     assert len({one.headers["webhook-timestamp"] for one in receiver.received}) == 8
     again = service.db.run(lambda tx: notification_queues.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
-    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
-
-
-async def test_410_ends_it(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    receiver.answers = [empty_answer(410)]
-    await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
-    assert (row["state"], row["note"]) == ("dead", "answered 410")
-
-
-async def test_a_later_retry_after_delays_the_attempt(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    receiver.answers = [empty_answer(503, "Retry-After: 3600")]
-    await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.queue_handler))["due_at"] == NOON + 3_600_000
+    assert (await endpoint.attempt())["state"] == "done"
 
 
 async def test_a_host_that_resolves_to_a_forbidden_address_makes_the_webhook_dead(
@@ -170,55 +160,44 @@ async def test_a_refused_connection_is_retried(
 
 
 async def test_a_silent_endpoint_is_given_up_and_retried(
-    service: ServiceHarness,
-    notifier: WebhookSender,
-    receiver: Receiver,
-    monkeypatch: pytest.MonkeyPatch,
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole attempt has 15 seconds."""
     assert webhooks.TIMEOUT == 15
     monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
-    receiver.silent = True
-    await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
+    endpoint.receiver.silent = True
+    row = await endpoint.deliver()
     assert (row["state"], row["note"]) == ("waiting", "no answer within 0.2 seconds")
 
 
-async def test_an_endless_answer_is_not_read(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    receiver.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000]
-    await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
+async def test_an_endless_answer_is_not_read(endpoint: Endpoint) -> None:
+    assert (
+        await endpoint.deliver(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000
+        )
+    )["state"] == "done"
 
 
-async def test_cookies_are_not_kept_between_notifications(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    receiver.answers = [empty_answer(500, "Set-Cookie: who=me; Path=/")]
-    await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
-    service.clock.at = row["due_at"]
-    await attempt(service, notifier.queue_handler)
-    assert [one.headers.get("cookie") for one in receiver.received] == [None, None]
+async def test_cookies_are_not_kept_between_notifications(endpoint: Endpoint) -> None:
+    row = await endpoint.deliver(empty_answer(500, "Set-Cookie: who=me; Path=/"))
+    endpoint.service.clock.at = row["due_at"]
+    await endpoint.attempt()
+    assert [one.headers.get("cookie") for one in endpoint.receiver.received] == [None, None]
 
 
-async def test_during_an_overlap_a_webhook_is_signed_with_both_secrets(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
+async def test_during_an_overlap_a_webhook_is_signed_with_both_secrets(endpoint: Endpoint) -> None:
     """In one header, the new signature first, as the Standard Webhooks library reads it."""
+    service = endpoint.service
     app_id, former = service.credentials.app_id, service.credentials.webhook_secret
     service.clock.at = int(time.time() * 1000)
-    receiver.answers = [empty_answer(500)]
     new = service.db.run(
         lambda tx: applications.rotate(tx, service.vault, app_id, service.clock(), 5000)
     )
     service.seller.headers["App-Secret"] = new.app_secret
-    await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.queue_handler)
+    row = await endpoint.deliver(empty_answer(500))
     service.clock.at = row["due_at"] + 5000
-    await attempt(service, notifier.queue_handler)
-    during, after = receiver.received
+    await endpoint.attempt()
+    during, after = endpoint.receiver.received
     signatures = during.headers["webhook-signature"].split(" ")
     assert [one.partition(",")[0] for one in signatures] == ["v1", "v1"]
     assert proves(new.webhook_secret, during)
@@ -320,19 +299,17 @@ async def test_no_other_application_reaches_the_bots_receiver(
     assert receiver.received == []
 
 
-async def test_each_outcome_is_one_line_in_the_log_without_secrets(
-    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
-) -> None:
-    receiver.answers = [empty_answer(500), empty_answer(200)]
-    await pay_with_webhook(service, receiver.url)
+async def test_each_outcome_is_one_line_in_the_log_without_secrets(endpoint: Endpoint) -> None:
+    endpoint.receiver.answers = [empty_answer(500), empty_answer(200)]
+    await endpoint.owe()
     with capture_logs() as lines:
-        service.clock.at = (await attempt(service, notifier.queue_handler))["due_at"]
-        await attempt(service, notifier.queue_handler)
+        endpoint.service.clock.at = (await endpoint.attempt())["due_at"]
+        await endpoint.attempt()
     assert [(one["event"], one["log_level"]) for one in lines] == [
         ("webhook failed", "warning"),
         ("webhook delivered", "info"),
     ]
-    assert service.credentials.webhook_secret not in str(lines)
+    assert endpoint.service.credentials.webhook_secret not in str(lines)
     assert lines[0]["host"] == "127.0.0.1"
     assert lines[0]["why"] == "answered 500"
 
@@ -368,3 +345,95 @@ async def test_a_payment_has_the_time_of_its_transaction(
     assert paid.status_code == 303
     (row,) = await service.rows("outbox")
     assert row["due_at"] == NOON + 1000
+
+
+BROKEN = {
+    "chunk": b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\nnonsense\r\n",
+    "late": b"Content-Length: 9\r\n\r\nok",
+}
+
+
+async def tried(service: ServiceHarness) -> Row:
+    (row,) = await service.rows("delivery_attempts")
+    return row
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "done"), (410, "dead"), (500, "waiting")])
+@pytest.mark.parametrize("body", BROKEN)
+async def test_the_status_decides_whatever_happens_to_the_body(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, body: str, status: int, state: str
+) -> None:
+    """Of a body that breaks off or does not end, the beginning is stored."""
+    assert webhooks.BODY_TIMEOUT == 2
+    monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 0.2)
+    endpoint.receiver.answers = [f"HTTP/1.1 {status} X\r\n".encode() + BROKEN[body]]
+    await endpoint.owe()
+    async with asyncio.timeout(10):  # less than the client waits for anything
+        row = await endpoint.attempt()
+    written = await tried(endpoint.service)
+    assert (row["state"], written["status"]) == (state, status)
+    assert (written["answer"], written["trouble"]) == ("ok", None)
+
+
+@pytest.mark.long
+async def test_a_body_may_end_after_the_time_for_its_head(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 2xx at the last moment counts: the body has a timeout of its own."""
+    monkeypatch.setattr(webhooks, "TIMEOUT", 1.0)
+    monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 2.0)
+    assert (await endpoint.deliver(b"HTTP/1.1 200 OK\r\n" + BROKEN["late"]))["state"] == "done"
+
+
+async def test_a_connection_that_is_reset_is_named(endpoint: Endpoint) -> None:
+    """Some errors of the library have no text; then the note has no colon."""
+    receiver = endpoint.receiver
+    receiver.silent = True
+    await endpoint.owe()
+    attempting = asyncio.create_task(endpoint.attempt())
+    await receiver.count(1)
+    for writer in receiver.open:
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        writer.transport.abort()
+    receiver.release.set()
+    assert (await attempting)["note"] == "ReadError"
+
+
+@pytest.mark.parametrize("host", ["xn--a.example", "[::g]", "h.example:abc"])
+async def test_an_address_that_httpx_refuses_is_a_failed_attempt(
+    service: ServiceHarness, notifier: WebhookSender, host: str
+) -> None:
+    """It is stored like every other failure, without a traceback in the log."""
+    await pay_with_webhook(service, "http://placeholder.example/w")
+    service.db.run(
+        lambda tx: tx.execute(
+            "UPDATE outbox SET body = replace(body, 'placeholder.example', :host)", host=host
+        )
+    )
+    with capture_logs() as lines:
+        row = await attempt(service, notifier.queue_handler)
+    assert (row["state"], row["attempts"]) == ("waiting", 1)
+    assert (await tried(service))["trouble"] == row["note"] != ""
+    assert [one["event"] for one in lines] == ["webhook failed"]
+
+
+async def test_an_attempt_whose_commit_nobody_knows_is_listed_once(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = endpoint.service
+    await endpoint.owe()
+    transaction, lost = type(service.db).transaction, asyncio.Event()
+
+    async def lose_the_outcome(db: Any, work: Callable[[Any], Any]) -> Any:
+        result = await transaction(db, work)
+        if result is True and not lost.is_set():
+            lost.set()
+            raise CommitUnknown("the answer to a commit was lost")
+        return result
+
+    monkeypatch.setattr(type(service.db), "transaction", lose_the_outcome)
+    with capture_logs() as logs:
+        row = await endpoint.attempt()
+    assert (lost.is_set(), row["state"], (await tried(service))["status"]) == (True, "done", 200)
+    assert [line["event"] for line in logs if "webhook" in line["event"]] == ["webhook delivered"]
