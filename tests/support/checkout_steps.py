@@ -14,7 +14,8 @@ from bot.service.checkouts.paying import PaymentForm
 from bot.service.checkouts.polling import PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments.payment_reports import WebhookReport
-from tests.support.real_rails import EUROS
+from bot.service.rails.rail import PollAnswer
+from tests.support.real_rails import EUROS, ScriptedRail
 from tests.support.service_harness import ServiceHarness
 from tests.support.webhook_delivery import handle
 
@@ -32,6 +33,13 @@ async def hear(service: ServiceHarness) -> int:
     return await perform(
         service, PaymentPoller(service.db, service.context, service.clock).queue_handler
     )
+
+
+async def polled(service: ServiceHarness, wallet: ScriptedRail, *answers: PollAnswer) -> int:
+    """Have the wallet answer the polls that are due in five seconds; return their number."""
+    wallet.polls = [*answers]
+    service.clock.advance(5)
+    return await hear(service)
 
 
 async def open_due(service: ServiceHarness) -> int:

@@ -24,7 +24,7 @@ from bot.service.checkouts.order import check_payer_data
 from bot.service.pages.payer_form import read_order
 from bot.service.rails import bank_accounts, lightning
 from bot.service.rails.nostr_wallet import parse_connection
-from tests.service.pages.test_chosen_amounts import terms as open_terms
+from tests.service.pages.test_payer_form import terms as open_terms
 from tests.support.payout_forms import CONNECTION, IBAN, KEY
 
 NOW = 1_795_348_800_000

@@ -15,7 +15,7 @@ from bot.chat.pictures.typesetting import drawable_lines
 from bot.core.text import sanitize
 from bot.service.goods import contents
 from bot.service.pages import payer_form
-from tests.service.pages.test_chosen_amounts import terms
+from tests.service.pages.test_payer_form import terms
 from tests.support.letters import letter
 
 BAD = "\ufffd"

@@ -8,14 +8,10 @@ import pytest
 
 from bot.core.ops import audit
 from bot.interface.answers import CheckoutAnswer
-from bot.service.requests import applications
-from tests.support.service_harness import ServiceHarness, headers_of, refusal_code
+from tests.support.service_harness import ServiceHarness, refusal_code
 
 if TYPE_CHECKING:
     import httpx
-
-
-CALLS = ("", "/confirm", "/reject")
 ONE: dict[str, Any] = {"expirationType": "onPaymentCompleted"}
 
 
@@ -61,21 +57,6 @@ async def test_a_checkout_is_shown_with_what_its_payer_pays(service: ServiceHarn
     }
     service.clock.advance(900)
     assert (await shown(service, checkout_id))["state"] == "lapsed"
-
-
-@pytest.mark.parametrize("call", CALLS)
-async def test_unknown_and_other_applications_checkouts_are_not_found(
-    service: ServiceHarness, call: str
-) -> None:
-    _, checkout_id = await open_checkout(service)
-    assert refusal_code(await ask(service, "0" * 24, call)) == (404, "notFound")
-    other = service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
-    service.seller.headers.update(headers_of(other))
-    answer = await ask(service, checkout_id, call)
-    assert refusal_code(answer) == (404, "notFound")
-    assert answer.json()["message"] == "There is no such checkout."
-    service.seller.headers.update(headers_of(service.credentials))
-    assert (await shown(service, checkout_id))["state"] == "open"
 
 
 @pytest.mark.parametrize("state", ["open", "claimed"])

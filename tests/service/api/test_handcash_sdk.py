@@ -222,20 +222,6 @@ async def test_it_reads_and_edits_what_it_does_not_know_of(
     assert edited.json().keys() >= fields.keys() - {"expirationType"}
 
 
-async def test_its_error_is_the_whole_answer(sdk: Sdk, service: ServiceHarness) -> None:
-    """It returns the answer as it is; people read its `message`."""
-    made = (await sdk.create(BODIES[0])).json()["id"]
-    refusals = [
-        (await sdk.get("0" * 24), 404, "notFound"),
-        (await sdk.update(made, {"decreaseRemainingUnits": 1}), 409, "notLimited"),
-        (await sdk.create({**UPGRADE, "expirationType": "x"}), 400, "invalidBody"),
-        (await service.anyone.get(ALL), 401, "unauthorized"),
-    ]
-    for answer, status, code in refusals:
-        assert (answer.status_code, answer.json()["code"]) == (status, code)
-        assert answer.json()["message"]
-
-
 async def test_its_public_calls_need_no_credentials(sdk: Sdk, service: ServiceHarness) -> None:
     """`referenceId` is a query that it may send along."""
     made = (await sdk.create(DROP)).json()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.interface.vocabulary import BANK
-from bot.service.requests import applications, idempotency
+from bot.service.requests import idempotency
 from tests.support.goods import ALBUM, FILES_PATH
 from tests.support.real_rails import (
     ACCOUNTS_PATH,
@@ -25,7 +25,6 @@ from tests.support.service_harness import (
     NEW,
     REQUESTS_PATH,
     ServiceHarness,
-    headers_of,
     open_service,
     refusal_code,
     refused_fields,
@@ -173,15 +172,19 @@ async def contents(service: ServiceHarness) -> list[str]:
 async def test_a_repeated_call_changes_nothing_and_gets_the_same_answer(
     shop: ServiceHarness, make: Make
 ) -> None:
-    call = await make(shop)
-    first = await call.make(shop)
+    """Nothing of it is stored with its key, neither key nor body: at most an id or a count."""
+    call, secret = await make(shop), "order-of-anna@example.org"
+    first = await call.make(shop, secret)
     assert first.status_code == 200, first.text
     stored = await contents(shop)
     shop.clock.advance(60)
-    again = await call.make(shop)
+    again = await call.make(shop, secret)
     assert (again.status_code, again.content) == (200, first.content)
     assert await contents(shop) == stored
-    assert len(await shop.rows("idempotency")) == 1
+    (row,) = await shop.rows("idempotency")
+    assert secret not in str(row)
+    assert len(row["key_digest"]) == len(row["call_digest"]) == 64
+    assert len(row["made"]) <= 24
 
 
 @each_call()
@@ -237,8 +240,8 @@ async def test_a_key_belongs_to_its_application_and_has_1_to_255_characters(
         assert refusal_code(refused) == (400, "invalidBody")
         assert refused_fields(refused) == ["Idempotency-Key"]
     assert await contents(shop) == before
-    other = headers_of(shop.db.run(lambda tx: applications.create(tx, shop.vault, "other", 0)))
-    await shop.seller.post(REQUESTS_PATH, json=NEW, headers={"Idempotency-Key": "k" * 255} | other)
+    theirs = {"Idempotency-Key": "k" * 255} | shop.stranger()
+    await shop.seller.post(REQUESTS_PATH, json=NEW, headers=theirs)
     assert (await call.make(shop, "k" * 255)).status_code == 200
 
 
@@ -324,19 +327,7 @@ async def test_a_dry_run_keeps_no_key(real: ServiceHarness) -> None:
     assert (await real.seller.post(ACCOUNTS_PATH, json=ACCOUNT, headers=key)).status_code == 200
 
 
-@each_call()
-async def test_nothing_of_a_call_is_stored_with_its_key(shop: ServiceHarness, make: Make) -> None:
-    """Neither the key nor the body or the answer: at most an id or a count."""
-    call = await make(shop)
-    secret = "order-of-anna@example.org"
-    await call.make(shop, secret)
-    (row,) = await shop.rows("idempotency")
-    assert secret not in str(row)
-    assert len(row["key_digest"]) == len(row["call_digest"]) == 64
-    assert len(row["made"]) <= 24
-
-
-@each_call()
+@each_call(create, decrease, upload, confirm)
 async def test_a_call_without_a_key_stores_none(shop: ServiceHarness, make: Make) -> None:
     call = await make(shop)
     assert (await call.make(shop, None)).status_code == 200

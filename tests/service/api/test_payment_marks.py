@@ -11,19 +11,17 @@ import pytest
 
 from bot.core.ops import audit
 from bot.interface.answers import MarkedPaymentAnswer
-from bot.service.requests import applications
 from tests.support.service_harness import (
     DROP,
     NOON_ISO,
     REQUESTS_PATH,
     ServiceHarness,
-    headers_of,
     refusal_code,
     refused_fields,
 )
 
 if TYPE_CHECKING:
-    import httpx
+    pass
 
 
 RAISED = "SELECT raised_billions, raised_rest FROM payment_requests"
@@ -148,27 +146,6 @@ async def test_a_wrong_body_is_refused_whole(
     assert refusal_code(answer) == (400, "invalidBody")
     assert refused_fields(answer) == fields
     assert "paidBackAt" not in (await service.seller.get(path)).json()
-
-
-async def test_only_the_application_of_the_request_marks_its_payments(
-    service: ServiceHarness,
-) -> None:
-    path = await path_of_payment(service)
-    other = service.db.run(
-        lambda tx: applications.create(tx, service.vault, "other", service.clock())
-    )
-
-    async def refused(path: str, **headers: str) -> httpx.Response:
-        return await service.anyone.put(path, json={"paidBack": {}}, headers=headers)
-
-    own = headers_of(service.credentials)
-    assert refusal_code(await refused(path, **headers_of(other))) == (404, "notFound")
-    assert refusal_code(await refused(path)) == (401, "unauthorized")
-    elsewhere = (await service.create())["id"]
-    moved = path.replace(path.split("/")[3], elsewhere)
-    assert refusal_code(await refused(moved, **own)) == (404, "notFound")
-    assert refusal_code(await refused(path[:-1] + "x", **own)) == (404, "notFound")
-    assert [row["paid_back_at"] for row in await service.rows("payments")] == [None]
 
 
 async def test_payments_of_a_deleted_request_are_marked_too(service: ServiceHarness) -> None:

@@ -1,4 +1,4 @@
-"""Checkouts: settlements at once, later, twice, too late or never; each one is stored."""
+"""Checkouts: settlements at once, later, twice, too late or never, and payers who cancel."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from functools import partial
 
+import httpx
 import pytest
 from structlog.testing import capture_logs
 
@@ -124,15 +125,6 @@ async def test_reserved_units_are_shown_apart_from_sold_ones(service: ServiceHar
     assert (found["remainingUnits"], "reservedUnits" in found) == (1, False)
     assert (await service.pay(made["id"], "c" * 32)).status_code == 303
     assert (await reports(service))[1].reserved_units is None
-
-
-async def test_a_unit_without_settlement_is_returned(service: ServiceHarness) -> None:
-    made = await service.create(**ONE, **HOOK)
-    await service.pay(made["id"], manner="never")
-    service.clock.advance(RESERVATION * 10)
-    assert await hear(service) == 0
-    found = await service.get(made["id"])
-    assert (found["remainingUnits"], found["isEnabled"]) == (1, True)
 
 
 @pytest.mark.parametrize("gone", ["deleted", "expired"])
@@ -297,12 +289,52 @@ async def test_each_payment_is_logged_once(service: ServiceHarness) -> None:
     assert [line["event"] for line in lines] == ["payment recorded", "payment reported again"]
 
 
-async def test_a_checkout_is_shown_under_its_own_request_only(service: ServiceHarness) -> None:
+async def cancelled(service: ServiceHarness, answer: httpx.Response) -> httpx.Response:
+    """Press the cancel button of the waiting page."""
+    where = answer.headers["location"]
+    done = await service.anyone.post(where, data={"action": "cancel"})
+    assert (done.status_code, done.headers["location"]) == (303, where)
+    return await service.anyone.get(where)
+
+
+async def test_a_payer_can_cancel_and_the_unit_is_free_at_once(service: ServiceHarness) -> None:
+    """However often the button is pressed, one unit returns; the page explains it."""
+    made = await service.create(**ONE, **HOOK)
+    answer = await service.pay(made["id"], "a" * 32, manner="never")
+    assert 'value="cancel"' in (await look(service, answer)).text
+    for _ in range(3):
+        page = await cancelled(service, answer)
+        assert "been charged" in page.text
+        assert 'value="cancel"' not in page.text
+        assert f'href="/pay/{made["id"]}"' in page.text
+        assert await units(service) == (1, 0, 0, 0)
+    again = await service.pay(made["id"], "a" * 32)
+    assert again.headers["location"] == answer.headers["location"]
+    assert (await service.pay(made["id"], "b" * 32)).status_code == 303
+    assert (await units(service), len(await reports(service))) == ((0, 0, 1, 0), 1)
+
+
+async def test_a_checkout_is_cancelled_only_through_its_own_address(
+    service: ServiceHarness,
+) -> None:
+    """Under its own request and by POST; opening the page cancels nothing."""
     made, other = await service.create(**DROP), await service.create()
-    answer = await service.pay(made["id"], manner="never")
-    checkout = answer.headers["location"].rpartition("/")[2]
-    for path in (
-        f"/pay/{other['id']}/checkout/{checkout}",
-        f"/pay/{made['id']}/checkout/{'0' * 24}",
-    ):
-        assert (await service.anyone.get(path)).status_code == 404
+    path = (await service.pay(made["id"], manner="never")).headers["location"]
+    checkout = path.rpartition("/")[2]
+    wrong = [f"/pay/{other['id']}/checkout/{checkout}", f"/pay/{made['id']}/checkout/{'0' * 24}"]
+    for address in wrong:
+        assert (await service.anyone.post(address, data={"action": "cancel"})).status_code == 404
+    for form in ({"action": "pay"}, {"token": "t" * 32}):
+        assert (await service.anyone.post(path, data=form)).status_code == 400
+    assert (await service.anyone.post(path, json={"action": "cancel"})).status_code == 415
+    assert (await service.anyone.get(f"{path}?action=cancel")).status_code == 200
+    assert [row["state"] for row in await service.rows("checkouts")] == ["open"]
+
+
+async def test_a_cancel_after_the_payment_redirects_the_payer(
+    service: ServiceHarness,
+) -> None:
+    """The page's form-action must name the target, or browsers block the redirect."""
+    made = await service.create(**ONE, redirectUrl="https://shop.example/thanks")
+    page = await look(service, await service.pay(made["id"], manner="later"))
+    assert "form-action 'self' https://shop.example;" in page.headers["content-security-policy"]

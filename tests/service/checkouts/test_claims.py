@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
 import pytest
 
-from bot.core.errors import NotFound, NotPayable, WrongState
+from bot.core.errors import NotFound, NotPayable
 from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import checkout_rows, claiming, inventory
 from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Checkout, Holder
-from bot.service.rails.rail import Arrived, SandboxScenario, Unavailable
+from bot.service.rails.rail import Arrived, SandboxScenario
 from tests.support.checkout_steps import begin, found, hear, open_due, units
 from tests.support.real_rails import CLAIMS, EUROS, RESERVATION, ScriptedRail, open_annas_service
 from tests.support.service_harness import NOON, ServiceHarness, open_service
@@ -67,10 +67,6 @@ async def reject(service: ServiceHarness, it: Checkout) -> Checkout:
     return await service.db.transaction(lambda tx: claiming.reject(tx, app, it.id, service.clock()))
 
 
-async def opening(service: ServiceHarness, request_id: str) -> Checkout:
-    return await found(service, await begin(service, request_id, LIGHTNING, token="o" * 32))
-
-
 async def opened(service: ServiceHarness, request_id: str) -> Checkout:
     return await pay(service, request_id)
 
@@ -87,85 +83,6 @@ async def lapsed(service: ServiceHarness, request_id: str) -> Checkout:
     it = await opened(service, request_id)
     service.clock.advance(RESERVATION)
     return it
-
-
-async def cancelled(service: ServiceHarness, request_id: str) -> Checkout:
-    return await cancel(service, await opened(service, request_id))
-
-
-async def rejected(service: ServiceHarness, request_id: str) -> Checkout:
-    return await reject(service, await claimed(service, request_id))
-
-
-async def paid(service: ServiceHarness, request_id: str) -> Checkout:
-    return await confirm(service, await claimed(service, request_id))
-
-
-async def late(service: ServiceHarness, request_id: str) -> Checkout:
-    return await confirm(service, await lapsed(service, request_id))
-
-
-async def oversold(service: ServiceHarness, request_id: str) -> Checkout:
-    it = await lapsed(service, request_id)
-    await confirm(service, await pay(service, request_id, number=9))
-    return await confirm(service, it)
-
-
-ACTIONS: dict[str, Callable[[ServiceHarness, Checkout], Awaitable[Checkout]]] = {
-    one.__name__: one for one in (claim, cancel, confirm, reject)
-}
-
-
-@pytest.mark.parametrize(
-    ("make", "after"),
-    [
-        (opening, "! opening ! !"),
-        (opened, "claimed cancelled paid !"),
-        (automatic, "! cancelled paid !"),
-        (claimed, "claimed claimed paid rejected"),
-        (lapsed, "claimed lapsed late !"),
-        (cancelled, "! cancelled late !"),
-        (rejected, "! rejected late rejected"),
-        (paid, "! paid paid !"),
-        (late, "! late late !"),
-        (oversold, "! oversold oversold !"),
-    ],
-    ids=lambda it: getattr(it, "__name__", ""),
-)
-async def test_what_a_claim_a_cancel_a_confirmation_and_a_rejection_do(
-    service: ServiceHarness,
-    make: Callable[[ServiceHarness, str], Awaitable[Checkout]],
-    after: str,
-) -> None:
-    """`!` is 409 wrongState; whatever it was, the units balance, and a repeat changes nothing."""
-    for name, state in zip(ACTIONS, after.split(), strict=True):
-        made = await service.create(**ONE)
-        it = await make(service, made["id"])
-        before = it.state(service.clock())
-        for _ in range(2):
-            if state == "!":
-                with pytest.raises(WrongState) as refused:
-                    await ACTIONS[name](service, it)
-                assert refused.value.state == before
-                assert (await found(service, it.id)).state(service.clock()) == before
-            else:
-                changed = await ACTIONS[name](service, it)
-                assert changed.state(service.clock()).value == state
-        await _check_units(service, made["id"])
-        await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
-        service.clock.at = NOON
-
-
-async def _check_units(service: ServiceHarness, request_id: str) -> None:
-    row = await service.db.one("SELECT * FROM payment_requests WHERE id = :id", id=request_id)
-    held = await service.db.query(
-        "SELECT id FROM checkouts WHERE request_id = :id"
-        " AND state IN ('opening', 'open', 'claimed') AND held = 1",
-        id=request_id,
-    )
-    assert row is not None
-    assert row["remaining_units"] + row["reserved_units"] + row["paid_count"] == 1
-    assert row["reserved_units"] == len(held)
 
 
 async def test_a_claimed_unit_is_held_for_the_seller_and_then_lapses(
@@ -243,18 +160,6 @@ async def test_a_notice_after_a_confirmation_is_the_same_payment(
         )
         assert [tuple(row.values()) for row in rows] == [(it.external_id, "paid")]
         wallet.polls.clear()
-
-
-async def test_a_failed_checkout_can_be_confirmed(
-    service: ServiceHarness, wallet: ScriptedRail
-) -> None:
-    """Its seller may have got the money in another way."""
-    wallet.unavailable = Unavailable("slow")
-    made = await service.create(**ONE)
-    it = await automatic(service, made["id"])
-    assert it.stored_state.value == "failed"
-    assert (await confirm(service, it)).stored_state.value == "late"
-    assert await units(service) == (0, 0, 1, 0)
 
 
 async def test_each_claim_has_a_reference_of_its_own(service: ServiceHarness) -> None:

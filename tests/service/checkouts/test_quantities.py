@@ -96,16 +96,13 @@ async def test_too_few_left_names_the_number_and_changes_nothing(service: Servic
     assert len(await service.rows("checkouts")) == 1
 
 
-@pytest.mark.parametrize("quantity", [0, -1, 4, 101])
-async def test_no_checkout_takes_more_than_its_seller_allows(
-    service: ServiceHarness, quantity: int
-) -> None:
+async def test_no_checkout_takes_more_than_its_seller_allows(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
-    with pytest.raises(InvalidBody, match="quantity"):
-        await post(service, made["id"], quantity=quantity)
     plain = await service.create(expirationType="limit", totalUnits=5)
-    with pytest.raises(InvalidBody, match="quantity"):
-        await post(service, plain["id"], quantity=2)
+    for request_id, quantities in ((made["id"], (0, -1, 4, 101)), (plain["id"], (2,))):
+        for quantity in quantities:
+            with pytest.raises(InvalidBody, match="quantity"):
+                await post(service, request_id, quantity=quantity)
     assert await service.rows("checkouts") == []
 
 

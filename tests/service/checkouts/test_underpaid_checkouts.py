@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.core.errors import WrongState
 from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import claiming
 from bot.service.checkouts.checkout import Checkout
 from bot.service.rails.rail import Arrived
-from tests.support.checkout_steps import begin, found, hear, open_due, state_of, units
+from tests.support.checkout_steps import begin, found, open_due, polled, state_of, units
 from tests.support.real_rails import EUROS, ScriptedRail, open_annas_service
 from tests.support.service_harness import LOOPBACK, ServiceHarness
 
@@ -49,9 +48,7 @@ async def pay(service: ServiceHarness, request_id: str, token: str) -> Checkout:
 
 async def arrive(service: ServiceHarness, wallet: ScriptedRail, amount: int | None) -> None:
     """Have the wallet report an amount at its next poll."""
-    wallet.polls = [Arrived(amount)]
-    service.clock.advance(5)
-    assert await hear(service) == 1
+    assert await polled(service, wallet, Arrived(amount)) == 1
 
 
 async def short(service: ServiceHarness, wallet: ScriptedRail, **fields: Any) -> Checkout:
@@ -110,9 +107,9 @@ async def test_what_a_wallet_reports_after_the_confirmation_is_no_other_payment(
         if first == "money":
             await arrive(service, wallet, it.quote.amount - 2)
         await confirm(service, it)
-        wallet.polls = [Arrived(None if reported is None else it.quote.amount + reported)]
-        service.clock.advance(5)
-        await hear(service)
+        await polled(
+            service, wallet, Arrived(None if reported is None else it.quote.amount + reported)
+        )
         rows = await service.db.query("SELECT * FROM payments WHERE checkout_id = :id", id=it.id)
         assert [(row["state"], row["external_id"]) for row in rows] == [("paid", f"hash-{it.id}")]
 
@@ -181,21 +178,6 @@ async def test_cancelled_by_its_payer_it_can_still_be_confirmed(
     assert await units(service) == (1, 0, 0, 0)
     assert await confirm(service, it) == "late"
     assert await units(service) == (0, 0, 1, 0)
-
-
-async def test_it_is_neither_claimed_nor_rejected(
-    service: ServiceHarness, wallet: ScriptedRail
-) -> None:
-    """A wallet speaks for the money, not its payer: there is no word to reject."""
-    it = await short(service, wallet)
-    now, app = service.clock(), service.credentials.app_id
-    for act in (
-        lambda tx: claiming.claim(tx, service.context, it.request_id, it.id, now),
-        lambda tx: claiming.reject(tx, app, it.id, now),
-    ):
-        with pytest.raises(WrongState):
-            await service.db.transaction(act)
-    assert (await the_payment(service))["state"] == "underpaid"
 
 
 async def test_a_confirmed_payer_is_counted_once(

@@ -11,13 +11,11 @@ from bot.core.net import request_body
 from bot.interface.answers import FileAnswer
 from bot.service.goods import files
 from bot.service.goods.files import AT_ONCE, MOST_BYTES
-from bot.service.requests import applications
 from tests.support.goods import ALBUM, FILES_PATH, random_bytes, upload, uploaded
 from tests.support.service_harness import (
     NEW,
     REQUESTS_PATH,
     ServiceHarness,
-    headers_of,
     refusal_code,
     refused_fields,
 )
@@ -75,17 +73,12 @@ async def test_a_larger_file_is_refused_and_leaves_nothing(
     assert await service.rows("files") == []
 
 
-@pytest.mark.parametrize("name", ["../album.zip", "a/b", "a\nb", "a\u202eb", "", "x" * 201])
-async def test_a_path_or_a_name_that_hides_is_refused(service: ServiceHarness, name: str) -> None:
-    answer = await upload(service, name=name)
-    assert refusal_code(answer) == (400, "invalidBody")
-    assert refused_fields(answer) == ["name"]
+async def test_a_name_is_required_and_is_no_path(service: ServiceHarness) -> None:
+    for query in ({}, {"name": ""}, {"name": "../album.zip"}, {"name": "a\u202eb"}):
+        answer = await service.seller.post(FILES_PATH, params=query, content=ALBUM)
+        assert refusal_code(answer) == (400, "invalidBody"), query
+        assert refused_fields(answer) == ["name"]
     assert await service.rows("files") == []
-
-
-async def test_a_name_is_required(service: ServiceHarness) -> None:
-    answer = await service.seller.post(FILES_PATH, content=ALBUM)
-    assert refusal_code(answer) == (400, "invalidBody")
 
 
 async def test_a_file_of_an_unknown_type_is_bytes(service: ServiceHarness) -> None:
@@ -101,12 +94,6 @@ async def test_a_form_is_no_file(service: ServiceHarness) -> None:
 
 async def test_an_empty_file_is_refused(service: ServiceHarness) -> None:
     assert refusal_code(await upload(service, b"")) == (400, "invalidBody")
-    assert await service.rows("files") == []
-
-
-async def test_strangers_upload_nothing(service: ServiceHarness) -> None:
-    answer = await service.anyone.post(FILES_PATH, params={"name": "a"}, content=ALBUM)
-    assert refusal_code(answer) == (401, "unauthorized")
     assert await service.rows("files") == []
 
 
@@ -169,12 +156,9 @@ async def test_a_file_that_a_request_delivers_is_never_chosen_for_deletion(
 
 
 async def test_another_applications_file_is_unknown(service: ServiceHarness) -> None:
-    other = service.db.run(
-        lambda tx: applications.create(tx, service.vault, "other", service.clock())
-    )
     mine = await uploaded(service)
     wanted = NEW | {"delivery": {"fileId": mine}}
-    answer = await service.seller.post(REQUESTS_PATH, json=wanted, headers=headers_of(other))
+    answer = await service.seller.post(REQUESTS_PATH, json=wanted, headers=service.stranger())
     assert refusal_code(answer) == (400, "invalidBody")
     assert refused_fields(answer) == ["delivery.fileId"]
 

@@ -161,16 +161,6 @@ async def test_ten_of_ten_honest_payers_pay_for_a_drop_of_100_after_300_hostile_
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("networks", NETWORKS)
-async def test_six_units_of_a_drop_of_8_reach_honest_payers_after_300_hostile_forms(
-    database_url: str, networks: Callable[[int], str]
-) -> None:
-    async with by_bank(database_url, 8) as it:
-        await it.attack(networks)
-        assert await it.serve(8) >= 6
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("claims", [False, True])
 async def test_thirty_of_thirty_honest_payers_are_served_beside_one_hoarder(
     database_url: str, *, claims: bool
@@ -183,14 +173,6 @@ async def test_thirty_of_thirty_honest_payers_are_served_beside_one_hoarder(
                 await it.claim(one(number), where)
         assert (await units(it.service))[1] == (10 if claims else 5)
         assert await it.serve(30) == 30
-
-
-async def test_one_hoarder_of_test_money_leaves_units_for_thirty(database_url: str) -> None:
-    async with by_test_money(database_url, 37) as it:
-        held = [await it.begin(one(number), manner="never") for number in range(40)]
-        assert len([where for where in held if where]) == 5
-        bought = [await it.begin(f"198.51.100.{n}", manner="atOnce") for n in range(30)]
-        assert all("/receipt/" in (where or "") for where in bought)
 
 
 @pytest.mark.long
@@ -238,15 +220,6 @@ async def test_what_a_network_lets_lapse_counts_for_another_reservation_time(
         assert len([1 for number in range(20) if await it.begin(one(number))]) == 6
         it.service.clock.advance(2)
         assert len([1 for number in range(20) if await it.begin(one(number))]) == 6
-
-
-async def test_a_checkout_cancelled_at_once_makes_room_at_once(database_url: str) -> None:
-    async with by_bank(database_url, 8) as it:
-        for number in range(9):
-            where = await it.begin(one(number))
-            assert where is not None
-            async with it.browser(one(number)) as http:
-                await http.post(where, data={"action": "cancel"})
 
 
 async def test_claims_of_lapsed_checkouts_are_counted_too(database_url: str) -> None:
@@ -417,20 +390,6 @@ async def test_a_one_off_by_bank_is_nobodys_for_a_week(database_url: str) -> Non
         it.service.clock.advance(24 * HOURS)
         assert await it.confirm(honest) == "paid"
         assert await it.confirm(hostile) == "oversold"
-
-
-async def test_the_sellers_word_gets_the_unit_that_another_claim_has_for_the_ordinary_time(
-    database_url: str,
-) -> None:
-    async with by_bank(database_url, 1) as it:
-        honest = await it.begin("198.51.100.1")
-        await it.claim("198.51.100.1", honest or "")
-        it.service.clock.advance(RESERVATION)
-        hostile = await it.begin(one(0))
-        await it.claim(one(0), hostile or "")
-        assert await units(it.service) == (0, 1, 0, 0)
-        assert await it.confirm(honest or "") == "paid"
-        assert await units(it.service) == (0, 0, 1, 0)
 
 
 async def test_without_payer_holds_there_are_no_caps_and_nothing_yields(

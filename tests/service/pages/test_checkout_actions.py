@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bot.service.checkouts import claiming
+from bot.service.checkouts.checkout import HOLDING
 from bot.service.http import callers
 from bot.service.pages import pay_routes
 from tests.support import real_page_states
@@ -126,9 +127,19 @@ async def state_of(scene: RealScene, where: str) -> str:
 
 
 async def facts(scene: RealScene) -> tuple[Any, ...]:
-    """Return the payments, and what is counted of the links."""
+    """Return the payments, and what is counted of the links; their units have to balance."""
     links = await scene.service.rows("payment_requests")
     payments = await scene.service.rows("payments")
+    checkouts = await scene.service.rows("checkouts")
+    for row in links:
+        held = [
+            one["quantity"]
+            for one in checkouts
+            if one["request_id"] == row["id"] and one["state"] in HOLDING and one["held"]
+        ]
+        assert row["reserved_units"] == sum(held)
+        units = row["remaining_units"] + row["reserved_units"] + row["paid_count"]
+        assert units == row["total_units"]
     counts = ("remaining_units", "reserved_units", "paid_count", "oversold_count")
     return sorted(row["id"] for row in payments), [[row[name] for name in counts] for row in links]
 

@@ -1,12 +1,20 @@
-"""The form of the pay page: payer data, the token, the redirect."""
+"""The form of the pay page: payer data, the token, and where a payer is led."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import httpx
 import pytest
 
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.app import create_app
+from bot.service.checkouts import claiming
+from bot.service.rails.rail import Arrived
+from tests.support.checkout_steps import begun, hear
+from tests.support.goods import uploaded
+from tests.support.real_rails import ScriptedRail, open_annas_service
 from tests.support.service_harness import (
     ServiceHarness,
     client,
@@ -33,38 +41,44 @@ async def test_requested_payer_data_is_stored(service: ServiceHarness) -> None:
     assert listed.json()["items"][0]["userData"] == GIVEN | {"phoneNumber": "+442079460958"}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("paymail", ""),
-        ("paymail", "me"),
-        ("paymail", "me@localhost"),
-        ("email", "a b@c.example"),
-        ("email", "me@" + "x" * 300 + ".example"),
-        ("email", "me@a..example"),
-        ("email", "me..you@a.example"),
-        ("email", "me@127.0.0.1"),
-        ("email", "me@1.2"),
-        ("email", "mé@a.example"),
-        ("phoneNumber", "123456"),
-        ("phoneNumber", "1" * 16),
-        ("phoneNumber", "call me 1234567"),
-        ("phoneNumber", "+49 170 1234567\u00b9"),
-    ],
-)
-async def test_malformed_payer_data_is_reported_at_its_field(
-    service: ServiceHarness, field: str, value: str
-) -> None:
+MALFORMED = [
+    ("paymail", ""),
+    ("paymail", "me"),
+    ("paymail", "me@localhost"),
+    ("email", "a b@c.example"),
+    ("email", "me@" + "x" * 300 + ".example"),
+    ("email", "me@a..example"),
+    ("email", "me..you@a.example"),
+    ("email", "me@127.0.0.1"),
+    ("email", "me@1.2"),
+    ("email", "mé@a.example"),
+    ("email", "=?utf-8?q?a?=@payer.example"),
+    ("email", "pat@payer.example\r\nBcc: thief@mail.example"),
+    ("email", "pat@payer.example\nSubject: Hi"),
+    ("email", "pat@payer.example, thief@mail.example"),
+    ("email", "<pat@payer.example>"),
+    ("email", "pat@payer.example\0"),
+    ("email", "pat@payer.example\u2028Bcc:thief@mail.example"),
+    ("email", '"a\\"b"@payer.example'),
+    ("phoneNumber", "123456"),
+    ("phoneNumber", "1" * 16),
+    ("phoneNumber", "call me 1234567"),
+    ("phoneNumber", "+49 170 1234567\u00b9"),
+]
+"""Also addresses that no letter reaches, or that would write headers."""
+
+
+async def test_malformed_payer_data_is_reported_at_its_field(service: ServiceHarness) -> None:
     """400 with the page, which keeps the other values; nothing is paid."""
     made = await service.create(**ASKED)
-    answer = await service.pay(made["id"], **(GIVEN | {field: value}))
-    assert answer.status_code == 400
-    wrong = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)
-    assert wrong == [field]
-    for name, given in GIVEN.items():
-        if name != field:
-            assert f'value="{given}"' in answer.text
-    assert 'role="alert"' in answer.text
+    for field, value in MALFORMED:
+        answer = await service.pay(made["id"], **(GIVEN | {field: value}))
+        assert answer.status_code == 400, value
+        wrong = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)
+        assert wrong == [field]
+        for name, given in GIVEN.items():
+            assert name == field or f'value="{given}"' in answer.text
+        assert 'role="alert"' in answer.text
     assert await service.rows("payments") == []
 
 
@@ -133,33 +147,34 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHar
     assert await service.rows("payments") == []
 
 
-@pytest.mark.parametrize(
-    ("url", "target"),
-    [
-        ("https://t.example", "https://t.example?transactionId={}"),
-        ("https://t.example/a?x=1#f", "https://t.example/a?x=1&transactionId={}#f"),
-        ("https://t.example/?", "https://t.example/?transactionId={}"),
-        ("https://t.example/?transactionId=7", "https://t.example/?transactionId={}"),
-        (
-            "https://t.example/?transactionId=1&a=+&transactionId&&transactionid=3#transactionId",
-            "https://t.example/?a=+&&transactionid=3&transactionId={}#transactionId",
-        ),
-        ("https://t.example/?transaction%49d&b", "https://t.example/?b&transactionId={}"),
-        ("shop://paid", "shop://paid?transactionId={}"),
-        ("shop:///paid?a=b", "shop:///paid?a=b&transactionId={}"),
-        ("tg://resolve?domain=x", "tg://resolve?domain=x&transactionId={}"),
-        ("https://münchen.example/ö", "https://xn--mnchen-3ya.example/%C3%B6?transactionId={}"),
-    ],
-)
-async def test_a_payment_redirects_with_its_transaction(
-    database_url: str, url: str, target: str
-) -> None:
+TARGETS = [
+    ("https://t.example", "https://t.example?transactionId={}"),
+    ("https://t.example/a?x=1#f", "https://t.example/a?x=1&transactionId={}#f"),
+    ("https://t.example/?", "https://t.example/?transactionId={}"),
+    ("https://t.example/?transactionId=7", "https://t.example/?transactionId={}"),
+    (
+        "https://t.example/?transactionId=1&a=+&transactionId&&transactionid=3#transactionId",
+        "https://t.example/?a=+&&transactionid=3&transactionId={}#transactionId",
+    ),
+    ("https://t.example/?transaction%49d&b", "https://t.example/?b&transactionId={}"),
+    ("shop://paid", "shop://paid?transactionId={}"),
+    ("shop:///paid?a=b", "shop:///paid?a=b&transactionId={}"),
+    ("tg://resolve?domain=x", "tg://resolve?domain=x&transactionId={}"),
+    ("https://münchen.example/ö", "https://xn--mnchen-3ya.example/%C3%B6?transactionId={}"),
+]
+"""Where a payer is redirected; the place of the transaction is `{}`."""
+
+
+async def test_a_payment_redirects_with_its_transaction(database_url: str) -> None:
     async with open_service(database_url, schemes=frozenset({"shop", "tg"})) as service:
-        made = await service.create(redirectUrl=url)
-        answer = await service.pay(made["id"])
-        (row,) = await service.rows("payments")
-    assert answer.status_code == 303
-    assert answer.headers["location"] == target.format(row["id"])
+        for url, target in TARGETS:
+            made = await service.create(redirectUrl=url)
+            answer = await service.pay(made["id"])
+            (row,) = [
+                one for one in await service.rows("payments") if one["request_id"] == made["id"]
+            ]
+            assert answer.status_code == 303
+            assert answer.headers["location"] == target.format(row["id"])
 
 
 async def test_a_scheme_that_is_no_longer_allowed_is_not_opened(database_url: str) -> None:
@@ -171,3 +186,183 @@ async def test_a_scheme_that_is_no_longer_allowed_is_not_opened(database_url: st
         async with client(without) as anyone:
             answer = await anyone.post(f"/pay/{made['id']}", data={"token": "u" * 32})
     assert f"/pay/{made['id']}/receipt/" in answer.headers["location"]
+
+
+SHOP = "https://example.org/done?cart=7"
+GOODS: dict[str, Any] = {
+    "text": {"delivery": {"text": "The door code is 4711"}},
+    "codes": {"delivery": {"codes": ["CODE-4711"]}, "expirationType": "limit", "totalUnits": 1},
+    "thanks": {"thanks": "See you on Friday"},
+}
+"""What a receipt has that its payer must see, in words of each."""
+
+WORDS = {"text": "The door code is 4711", "codes": "CODE-4711", "thanks": "See you on Friday"}
+
+
+def onward(page: str) -> list[tuple[str, str]]:
+    """Return address and text of the links that lead on from a receipt."""
+    links = re.findall(
+        r'<a class="button[^"]*" href="([^"]+)"[^>]*>((?:Continue|Weiter).*?)</a>', page
+    )
+    return [(url.replace("&amp;", "&"), re.sub("<[^>]+>", "", text)) for url, text in links]
+
+
+async def receipt(service: ServiceHarness, answer: httpx.Response) -> str:
+    """Follow a redirect that has to lead to the receipt."""
+    assert answer.status_code == 303, answer.text
+    assert re.fullmatch(r"/pay/\w+/receipt/\w+", answer.headers["location"])
+    page = await service.anyone.get(answer.headers["location"])
+    assert page.status_code == 200
+    return page.text
+
+
+@pytest.mark.parametrize("kind", GOODS)
+async def test_what_was_bought_is_seen_before_the_sellers_site(
+    service: ServiceHarness, kind: str
+) -> None:
+    """The receipt first, with a link on; a repeated post leads there too."""
+    made = await service.create(redirectUrl=SHOP, **GOODS[kind])
+    token = await service.token(made["id"])
+    for _ in range(2):
+        page = await receipt(service, await service.pay(made["id"], token))
+        (payment,) = await service.rows("payments")
+        assert WORDS[kind] in page
+        assert onward(page) == [
+            (f"{SHOP}&transactionId={payment['id']}", "Continue to example.org")
+        ]
+
+
+async def test_a_file_is_seen_before_the_sellers_site(service: ServiceHarness) -> None:
+    made = await service.create(redirectUrl=SHOP, delivery={"fileId": await uploaded(service)})
+    page = await receipt(service, await service.pay(made["id"]))
+    assert "album.zip" in page
+    assert len(onward(page)) == 1
+
+
+async def test_without_goods_or_thanks_the_redirect_follows_at_once(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(redirectUrl=SHOP)
+    (answer, again) = [await service.pay(made["id"]) for _ in range(2)]
+    (payment,) = await service.rows("payments")
+    target = f"{SHOP}&transactionId={payment['id']}"
+    assert [one.headers["location"] for one in (answer, again)] == [target, target]
+
+
+async def test_goods_that_are_added_or_removed_decide_from_then_on(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(redirectUrl=SHOP)
+    await service.edit(made["id"], {"thanks": "See you"})
+    await receipt(service, await service.pay(made["id"], "a" * 32))
+    await service.edit(made["id"], {"thanks": None})
+    answer = await service.pay(made["id"], "b" * 32)
+    assert answer.headers["location"].startswith("https://example.org/done?")
+
+
+async def test_a_page_may_redirect_though_its_goods_are_removed_meanwhile(
+    service: ServiceHarness,
+) -> None:
+    """A browser blocks a form's redirect that the policy of its page doesn't name."""
+    made = await service.create(redirectUrl=SHOP, thanks="See you")
+    page = await service.anyone.get(f"/pay/{made['id']}")
+    assert "form-action 'self' https://example.org;" in page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("query", ["", "?live"])
+async def test_a_waiting_page_leads_to_the_receipt_once_money_arrives(
+    database_url: str, query: str
+) -> None:
+    """With scripts and without: an invoice that is paid, and a transfer confirmed after its end."""
+    wallet = ScriptedRail()
+    async with open_annas_service(database_url, wallet, LIGHTNING, BANK) as service:
+        it = await begun(service, LIGHTNING, redirectUrl=SHOP, **GOODS["text"])
+        place = f"/pay/{it.request_id}/checkout/{it.id}{query}"
+        assert (await service.anyone.get(place)).status_code == 200
+        wallet.polls = [Arrived(it.quote.amount)]
+        service.clock.advance(5)
+        await hear(service)
+        page = await receipt(service, await service.anyone.get(place))
+        assert WORDS["text"] in page
+        assert onward(page)[0][1] == "Continue to example.org"
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_confirmed_transfer_leads_to_the_receipt(database_url: str, *, late: bool) -> None:
+    async with open_annas_service(database_url, ScriptedRail(), BANK, LIGHTNING) as service:
+        it = await begun(service, "bank:sepa", redirectUrl=SHOP, **GOODS["thanks"])
+        place = f"/pay/{it.request_id}/checkout/{it.id}"
+        assert (await service.anyone.post(place, data={"action": "claim"})).status_code == 303
+        if late:
+            service.clock.advance(30 * 24 * 3600)
+            assert (await service.anyone.get(place)).status_code == 200
+        (app,) = await service.rows("apps")
+        await service.db.transaction(
+            lambda tx: claiming.confirm(tx, app["id"], it.id, service.clock())
+        )
+        page = await receipt(service, await service.anyone.get(place))
+        assert WORDS["thanks"] in page
+        assert onward(page)[0][0].startswith("https://example.org/done?cart=7&transactionId=")
+
+
+@pytest.mark.parametrize(
+    ("url", "language", "text"),
+    [
+        ("https://Example.org:8443/x", "en", "Continue to example.org:8443"),
+        ("https://example.org", "de", "Weiter zu example.org"),
+        (
+            "https://münchen.example/", "en",
+            "Continue to münchen.example (xn--mnchen-3ya.example)",
+        ),
+        (
+            "https://xn--mnchen-3ya.example:81/", "de",
+            "Weiter zu münchen.example:81 (xn--mnchen-3ya.example:81)",
+        ),
+        (
+            "https://пример.example/", "en",
+            "Continue to пример.example (xn--e1afmkfd.example)",
+        ),
+        (
+            "https://\u0435xample.org/", "en",
+            "Continue to xn--xample-2of.org",
+        ),
+        ("http://[2001:db8::1]:80/", "en", "Continue to [2001:db8::1]:80"),
+        ("shop://paid", "en", "Continue in the app “shop”"),
+        ("com.example.shop:/paid", "de", "Weiter in der App „com.example.shop“"),
+        ("tg://resolve?domain=shop", "en", "Continue in Telegram"),
+        ("TG://resolve?domain=shop", "de", "Weiter in Telegram"),
+    ],
+)  # fmt: skip
+async def test_the_link_names_where_it_leads(
+    database_url: str, url: str, language: str, text: str
+) -> None:
+    """A host in letters stands beside the host as it is looked up; of mixed scripts, only that."""
+    schemes = frozenset({"shop", "com.example.shop", "tg"})
+    async with open_service(database_url, schemes=schemes) as service:
+        made = await service.create(redirectUrl=url, thanks="See you")
+        answer = await service.pay(made["id"])
+        page = await service.anyone.get(
+            answer.headers["location"], headers={"Accept-Language": language}
+        )
+    assert [one for _, one in onward(page.text)] == [text]
+
+
+async def test_a_scheme_that_is_no_longer_allowed_leads_nowhere(database_url: str) -> None:
+    async with open_service(database_url, schemes=frozenset({"shop"})) as service:
+        made = await service.create(redirectUrl="shop://paid", thanks="See you")
+        path = (await service.pay(made["id"])).headers["location"]
+    async with open_service(database_url) as service:
+        page = await service.anyone.get(path)
+    assert onward(page.text) == []
+
+
+async def test_money_that_bought_nothing_leads_nowhere(service: ServiceHarness) -> None:
+    """Neither an oversold payment nor one that was paid back."""
+    made = await service.create(redirectUrl=SHOP, thanks="See you")
+    path = (await service.pay(made["id"])).headers["location"]
+    payment = path.rpartition("/")[2]
+    marked = await service.seller.put(
+        f"/v3/paymentRequests/{made['id']}/payments/{payment}", json={"paidBack": {}}
+    )
+    assert marked.status_code == 200, marked.text
+    assert onward((await service.anyone.get(path)).text) == []

@@ -1,4 +1,4 @@
-"""Calls of a provider: never more than HOST_CALLS, and fairly shared among payers.
+"""Calls of a provider: never more than HOST_CALLS, and fairly shared among payers and wallets.
 
 The provider is an LNbits over real HTTP that counts its calls; time is simulated in steps of 50 ms.
 """
@@ -18,12 +18,21 @@ from bot.core.database.database import Database, Transaction
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.host_budgets import ASKED, HostBudget
+from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import QueueHandler
 from bot.interface.vocabulary import LNBITS, CheckoutState
 from bot.service.checkouts import polling
 from bot.service.checkouts.checkout import Holder
-from bot.service.checkouts.opening import OpeningHandler
-from bot.service.checkouts.polling import POLLS, DuePoll, PaymentPoller, WalletLane
+from bot.service.checkouts.opening import OPENINGS, DueOpening, OpeningHandler
+from bot.service.checkouts.polling import (
+    POLLS,
+    ROOM,
+    ZONE_ROOM,
+    DuePoll,
+    PaymentPoller,
+    WalletLane,
+    groups_of,
+)
 from bot.service.payouts import account_rows
 from bot.service.rails.host_calls import HostCalls
 from bot.service.rails.lnbits import LNbitsRail
@@ -411,3 +420,51 @@ async def test_the_calls_of_a_host_are_counted_for_metrics(
         assert counted["host_calls", "asked", "taken"] == 1
         assert (counted["host_calls", "opening", "delayed"] > 0) is (rate is not None)
         assert counted["host_closings",] == 1
+
+
+@pytest.mark.parametrize("queue", [OPENINGS, POLLS], ids=lambda queue: queue.name)
+@pytest.mark.parametrize(
+    ("domain", "others"),
+    [
+        ("silent.example", ["good.example", "relay.example"]),
+        ("silent.com.br", ["honest.com.br"]),
+    ],
+)
+async def test_wallets_of_one_zone_leave_room_for_others(
+    service: ServiceHarness, queue: Queue, domain: str, others: list[str]
+) -> None:
+    """Whoever owns a domain can invent hosts and ports that never answer.
+
+    Domains below one public suffix, such as `com.br`, are zones of their own.
+    """
+    body = DuePoll("one") if queue is POLLS else DueOpening("one")
+    lanes = [f"w{number}.{domain}:{443 + number}" for number in range(ROOM)]
+
+    def work(tx: Transaction) -> Counter[str]:
+        for lane in [*lanes, *lanes, *(f"wallet.{other}/{'ab' * 32}" for other in others)]:
+            outbox.put(tx, queue, str(WalletLane(lane)), body, service.clock())
+        claimed = outbox.claim(tx, queue, service.clock(), ROOM)
+        return Counter(groups_of(message.lane)[-1] for message in claimed)
+
+    found = await service.db.transaction(work)
+    assert found == {domain: ZONE_ROOM} | dict.fromkeys(others, 1)
+
+
+@pytest.mark.parametrize(
+    ("wallet", "host", "zone"),
+    [
+        ("wallet.example.org:443", "wallet.example.org", "example.org"),
+        ("wallet.shop.com.br:443", "wallet.shop.com.br", "shop.com.br"),
+        ("lnbits:5000", "lnbits", "lnbits"),
+        ("192.0.2.7:8443", "192.0.2.7", "192.0.2.7"),
+        ("2001:db8::7:443", "2001:db8::7", "2001:db8::7"),
+        (f"relay.example.org/{'ab' * 32}", "relay.example.org", "example.org"),
+    ],
+)
+def test_a_lane_has_the_groups_of_its_host_its_wallet_and_its_zone(
+    wallet: str, host: str, zone: str
+) -> None:
+    lane = WalletLane(wallet, "0123456789abcdef", "asked")
+    assert WalletLane.parse(str(lane)) == lane
+    assert groups_of(str(lane)) == (f"asked {host}", f"wallet {wallet}", zone)
+    assert groups_of(str(WalletLane(""))) == ()
