@@ -3,7 +3,9 @@
 A stored type is a frozen dataclass, or a tuple or dict of JSON values. Its annotations must be
 importable at run time (`dict[str, Any]`, no name imported under TYPE_CHECKING), because they decide
 how it is read; a limit in an annotation (`Whole`) is checked then. Numbers are exact. Default
-values of dataclasses are not stored, so a field with a default can be added at any time.
+values of dataclasses are not stored, so a field with a default can be added at any time. Unknown
+fields are ignored, because a newer replica may have written them; whoever writes the value again
+loses them (docs/decisions/replicas.md#0073).
 
 A column holds one type: `write(Quote, quote)`, `read(Quote, row["quote"])`. A queue holds several,
 each stored with its name: `Queue("photos", ..., payloads=PayloadKinds(photo=Photo))`. Then
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -37,11 +39,8 @@ def write(kind: type[T], value: T) -> str:
 
 
 def read(kind: type[T], text: str) -> T:
-    """Read a value that `write` wrote for the same type; raises Unreadable.
-
-    A field that the type doesn't have makes the value unreadable.
-    """
-    value: T = _validated(kind, _parsed(text), "forbid")
+    """Read a value that `write` wrote for the same type; raises Unreadable."""
+    value: T = _validated(kind, _parsed(text))
     return value
 
 
@@ -66,15 +65,12 @@ class PayloadKinds:
         return exact_json.dumps({self._tag: name, **_values(kind, payload)})
 
     def decode(self, text: str) -> Any:
-        """Read a payload; raises Unreadable.
-
-        Unknown fields are ignored: a newer replica may have queued the message.
-        """
+        """Read a payload; raises Unreadable."""
         body = read_object(text)
         kind = self._kinds.get(str(body.get(self._tag)))
         if kind is None:
             raise errors.Unreadable("its kind is not known")
-        return _validated(kind, body, "ignore")
+        return _validated(kind, body)
 
 
 def read_object(text: str) -> Mapping[str, Any]:
@@ -96,10 +92,10 @@ def _values(kind: Any, value: object) -> Any:
     return _adapter(kind).dump_python(value, exclude_defaults=True)
 
 
-def _validated(kind: Any, value: object, extra: Literal["forbid", "ignore"]) -> Any:
+def _validated(kind: Any, value: object) -> Any:
     """Return a value of a type; the text of an Unreadable contains no stored values."""
     try:
-        return _adapter(kind).validate_python(value, extra=extra)
+        return _adapter(kind).validate_python(value, extra="ignore")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

@@ -43,6 +43,11 @@ def test_a_written_value_is_read_again() -> None:
     assert stored_json.read(tuple[int, ...], stored_json.write(tuple[int, ...], shares)) == shares
 
 
+def test_fields_of_a_newer_version_are_ignored() -> None:
+    newer = '{"parts":[{"units":2,"price":0.050,"tax":1}],"colour":"red"}'
+    assert stored_json.read(Order, newer) == Order(ORDER.parts[:1])
+
+
 @pytest.mark.parametrize("name", ["half \ud800 a character", "ü ☕", "<b>&\x00"])
 def test_an_object_of_another_server_is_read_again(name: str) -> None:
     found = {name: [name, {"deep": None, name: Decimal("1.50")}]}
@@ -57,7 +62,6 @@ def test_an_object_of_another_server_is_read_again(name: str) -> None:
         ("[" * 201 + "]" * 201, "not JSON"),
         ("[]", ": Input should be a dictionary or an instance of Order"),
         ("{}", "parts: Field required"),
-        ('{"parts":[],"colour":"red"}', "colour: Unexpected keyword argument"),
         ('{"parts":[{"units":0}]}', "parts.0.units: Input should be greater than or equal to 1"),
         ('{"parts":[{"units":true}]}', "parts.0.units: Input should be a valid integer"),
         (
