@@ -245,6 +245,7 @@ FOUND = {
     "recipients": "Found {} entries as a recipient of emails about payments.",
     "sellers": "Found {} places that show who the seller is or where their money goes.",
     "kept": "Found {} receipts kept in Telegram.",
+    "forms": "Found {} open forms in Telegram.",
 }
 
 
@@ -281,8 +282,8 @@ def erase(
     deleted with their keys, so that nobody can pay them until they connect one. Other texts and
     addresses of sellers are not touched.
 
-    To erase all receipts that a payer keeps in Telegram, give their Telegram account, such as
-    buyer-4711.
+    To erase all receipts that a payer keeps in Telegram, and the form that they have begun there,
+    give their Telegram account, such as buyer-4711. A seller's open form goes with their profile.
 
     Queued messages are sent without the data. The bot can keep running. At the end, the database
     file is rewritten so that no erased byte is left in it. A PostgreSQL database is vacuumed: the
@@ -314,7 +315,7 @@ def erase(
     compacted = _compact(url, payer_erasure.TOUCHED)
     facts = {name: counts[name] for name in ("payments", "checkouts", "told")}
     facts |= {"messages": erased.messages, "recipients": counts["recipients"]}
-    facts |= {name: counts[name] for name in ("sellers", "kept") if name in counts}
+    facts |= {name: counts[name] for name in ("sellers", "kept", "forms") if name in counts}
     if as_json:
         click.echo(console.json_line({**facts, "left": left, "compacted": compacted}))
     else:

@@ -22,7 +22,7 @@ TOUCHED = tuple({*personal_data.CHANGED_WITH_THEM, *(one.name for one in persona
 """Tables in which `erase` changes or deletes rows."""
 
 ALWAYS_COUNTED = ("payments", "checkouts", "told")
-SOMETIMES_COUNTED = ("recipients", "sellers", "kept")
+SOMETIMES_COUNTED = ("recipients", "sellers", "kept", "forms")
 """Counts that are recorded if there are any."""
 
 PAYMENT = """

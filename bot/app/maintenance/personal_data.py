@@ -282,7 +282,7 @@ RECEIPTS = PersonalTable(
 )
 
 
-# People with an address or a profile of their own.
+# People with an address, a profile or an open form of their own.
 
 OF_RECIPIENT = "SELECT id FROM deliveries WHERE recipient_id = :id"
 FORGET_RECIPIENT = (
@@ -325,9 +325,16 @@ def _of_chat_seller(table: PersonalTable, search: Search, row: database.Row) -> 
 def _remove_profile(
     tx: database.Transaction, row: database.Row, _changes: Changes, search: Search
 ) -> None:
-    """Remove the profile from the seller's links too, and delete pictures, accounts and forms."""
+    """Remove the profile from the seller's links too, and delete pictures and accounts."""
     seller_rows.change_profile(tx, QUEUES, row["id"], drafts.NO_PROFILE, search.now)
-    seller_rows.forget_accounts(tx, row["id"])
+    seller_rows.save_accounts(tx, row["id"], ())
+
+
+def _of_form(table: PersonalTable, search: Search, row: database.Row) -> Changes | None:
+    """Erase the open form of a person, who may be named as a payer or as a seller."""
+    is_payer = f"buyer-{row['seller_id']}" in (search.scope.people or frozenset())
+    seller = {"id": row["seller_id"], "contact": row["contact"]}
+    return table.erased if is_payer else _of_chat_seller(table, search, seller)
 
 
 CHAT_SELLERS = PersonalTable(
@@ -341,7 +348,19 @@ CHAT_SELLERS = PersonalTable(
     at_once=1,
     in_chat=True,
 )
+FORMS = PersonalTable(
+    "drafts",
+    {"body": None},
+    _of_form,
+    keys={"chat_id": 0, "seller_id": 0},
+    others=("(SELECT s.contact FROM sellers s WHERE s.id = drafts.seller_id) AS contact",),
+    is_deleted=True,
+    counted_as="forms",
+    at_once=1,
+    in_chat=True,
+)
 PEOPLE = (
+    FORMS,
     PersonalTable(
         "recipients",
         {"address": None},
@@ -508,7 +527,6 @@ CHANGED_WITH_THEM = {
     "delivery_attempts": ("answer", "trouble"),
     "lanes": ("lane",),
     "seller_accounts": ("label",),
-    "drafts": ("body",),
     "images": ("data",),
     "outbox": ("lane",),
     "payment_requests": ("email", "recipient_id"),

@@ -336,12 +336,6 @@ def save_accounts(
         change(tx, seller_id, pays_later=0)
 
 
-def forget_accounts(tx: database.Transaction, seller_id: int) -> None:
-    """Delete a seller's stored payout accounts and open forms."""
-    save_accounts(tx, seller_id, ())
-    tx.execute("DELETE FROM drafts WHERE seller_id = :seller", seller=seller_id)
-
-
 def links_without(
     tx: database.Transaction, seller_id: int, accounts: Sequence[payout.PayoutAccount]
 ) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +15,9 @@ from bot.chat.store import seller_rows
 from bot.core.database.database import Transaction
 from bot.core.erasure import Scope
 from bot.interface import fields
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, service_answer
 from tests.support.payout_forms import IBAN, LIGHTNING, connecting
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 def save(chat: ChatHarness, name: str, contact: str | None = None) -> Person:
@@ -64,6 +61,21 @@ async def test_accounts_and_the_form_of_one_are_erased(chat: ChatHarness) -> Non
     await erase(chat, f"seller-{anna.id}")
     assert [row["seller_id"] for row in chat.rows("seller_accounts")] == [ben.id]
     assert [row["seller_id"] for row in chat.rows("drafts")] == [ben.id]
+
+
+async def test_the_open_form_of_a_payer_or_a_seller_is_erased(chat: ChatHarness) -> None:
+    """By their Telegram account or contact, also if nothing else of them is stored."""
+    anna = save(chat, "Anna", "anna@example.org")
+    ben, cleo = chat.add_person("Ben"), chat.add_person("Cleo")
+    for person in (anna, ben, cleo):
+        await chat.says(person, "/new")
+    named = [f"buyer-{ben.id}", "anna@example.org"]
+    await erase(chat, *named, before=chat.clock() + 1)
+    assert len(chat.rows("drafts")) == 3, "a scope of payments leaves forms alone"
+    await erase(chat, *named)
+    assert [row["seller_id"] for row in chat.rows("drafts")] == [cleo.id]
+    (line,) = (row for row in chat.rows("audit") if "forms" in row["details"])
+    assert json.loads(line["details"])["forms"] == 2
 
 
 @pytest.mark.parametrize("who", ["ANNA@example.org", "seller-1001"])
