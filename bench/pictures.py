@@ -12,7 +12,7 @@ from functools import partial
 from PIL import Image
 
 from bench.table import Row
-from bot.chat.pictures import card_picture, photo_preparation, poster, square
+from bot.chat.pictures import card_picture, photo_preparation, poster
 from bot.chat.pictures.canvas import PictureContent, SellerLook
 
 ROUNDS = 20
@@ -46,7 +46,7 @@ async def pictures() -> list[Row]:
         ),
         *(
             _row(name, [partial(draw, one) for one in posters], POSTER_GOAL)
-            for name, draw in (("poster", poster.poster_png), ("square", square.square_png))
+            for name, draw in (("poster", poster.poster_png), ("square", poster.square_png))
         ),
     ]
 

@@ -110,10 +110,8 @@ def poster_menu(
     card: request_card.Card, text: str | None, bot_name: str, language: str
 ) -> replies.Reply:
     """Show a request's links and poster designs; `text` is the seller's text on the poster."""
-    link = card.url if len(card.url) <= _MAX_LINK else ""
     lines = [
-        translations.t(language, "poster", name=replies.escaped(card.name, _NAME)),
-        link and translations.t(language, "poster-link", link=replies.escaped(link, len(link))),
+        *_name_and_link("poster", card, language),
         translations.t(
             language,
             "poster-deep-link",
@@ -138,14 +136,18 @@ def poster_menu(
 
 def poster_refused(card: request_card.Card, file: str, language: str) -> replies.Reply:
     """Send the link instead of a poster file that Telegram refused, with a retry button."""
-    link = card.url if len(card.url) <= _MAX_LINK else ""
-    lines = [
-        translations.t(language, "poster-refused", name=replies.escaped(card.name, _NAME)),
-        link and translations.t(language, "poster-link", link=replies.escaped(link, len(link))),
-    ]
     again = ("poster", card.link_id, file.partition(".")[0])
     row = (replies.Button(translations.t(language, "button-poster-again"), action=again),)
-    return replies.Reply("\n".join(filter(None, lines)), (row,))
+    return replies.Reply("\n".join(_name_and_link("poster-refused", card, language)), (row,))
+
+
+def _name_and_link(key: str, card: request_card.Card, language: str) -> list[str]:
+    """Return the text `key` about a request's poster, and a line with its link if it is short."""
+    lines = [translations.t(language, key, name=replies.escaped(card.name, _NAME))]
+    if 0 < len(card.url) <= _MAX_LINK:
+        link = replies.escaped(card.url, len(card.url))
+        lines.append(translations.t(language, "poster-link", link=link))
+    return lines
 
 
 def saved_reply(

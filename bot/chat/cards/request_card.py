@@ -117,18 +117,42 @@ def card_of(
     )  # fmt: skip
 
 
-def raised_of(tx: database.Transaction, link: link_rows.PaymentLink) -> int:
-    """Return the amount that counts towards a link's goal, in minor units of the price's currency.
+def public_card_of(
+    tx: database.Transaction,
+    link: link_rows.PaymentLink,
+    seller: drafts.Seller | None,
+    now: int,
+    *,
+    totals: payment_rows.RevenueTotals | None = None,
+) -> Card:
+    """Build the card of a link as others see it: without revenue, except towards its goal.
 
-    Oversold and paid-back payments don't count. 0 if there is no goal.
+    `seller` is None if the link's seller is not stored. `totals` are shown only if given.
     """
-    if link.spec.goal is None:
-        return 0
-    return raised_in(payment_rows.revenue_totals(tx, link.id), link.spec.currency)
+    zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
+    raised = 0
+    if link.spec.goal is not None:
+        raised = raised_in(totals or payment_rows.revenue_totals(tx, link.id), link.spec.currency)
+    shown = totals or payment_rows.NO_REVENUE
+    return card_of(link, now, totals=shown, zone=zone, profile=profile, raised=raised)
+
+
+def seller_card_of(
+    tx: database.Transaction,
+    link: link_rows.PaymentLink,
+    seller: drafts.Seller | None,
+    now: int,
+) -> Card:
+    """Build the card of a link as its seller sees it, with all revenue."""
+    totals = payment_rows.revenue_totals(tx, link.id)
+    return public_card_of(tx, link, seller, now, totals=totals)
 
 
 def raised_in(found: payment_rows.RevenueTotals, currency: str) -> int:
-    """Return the revenue that counts towards a goal in `currency`, in minor units."""
+    """Return the revenue that counts towards a goal in `currency`, in minor units.
+
+    Oversold and paid-back payments don't count.
+    """
     return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
 
 

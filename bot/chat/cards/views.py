@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text, menus, request_card
-from bot.chat.model import drafts, replies
-from bot.chat.store import link_rows, payment_rows, post_rows, seller_rows
+from bot.chat.model import replies
+from bot.chat.store import link_rows, post_rows, seller_rows
 from bot.core import brand
 from bot.core.database import database
 from bot.core.text import translations
@@ -67,14 +67,14 @@ class View:
 
     def draw_poster(self, design: str, photo: bytes | None, portrait: bytes | None = None) -> bytes:
         """Draw a poster in a design such as `print-dark.pdf`; takes about 100 ms in a thread."""
-        from bot.chat.pictures import poster, square  # noqa: PLC0415 - costs memory, seldom used
+        from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
 
         name, _, ending = design.partition(".")
         layout, _, background = name.partition("-")
         draw: dict[str, Callable[[canvas.PictureContent], bytes]] = {
             "print.png": poster.poster_png,
             "print.pdf": poster.poster_pdf,
-            "square.png": square.square_png,
+            "square.png": poster.square_png,
         }
         content = replace(self._content(photo, portrait), goal=self._goal())
         text, dark = self.link.poster_text, background == "dark"
@@ -133,17 +133,10 @@ def view_of(
     """
     seller = seller_rows.find_seller(tx, link.seller_id)
     language = language or (seller.language if seller else translations.choose(None))
-    totals = (
-        payment_rows.revenue_totals(tx, link.id)
-        if own == post_rows.OWN
-        else payment_rows.NO_REVENUE
-    )
-    zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
-    raised = request_card.raised_of(tx, link)
-    card = request_card.card_of(link, now, totals=totals, zone=zone, profile=profile, raised=raised)
-    render = {
-        post_rows.OWN: card_text.seller_card,
-        post_rows.SHARED: card_text.public_card,
-        post_rows.VISITED: card_text.visitor_card,
+    build, render = {
+        post_rows.OWN: (request_card.seller_card_of, card_text.seller_card),
+        post_rows.SHARED: (request_card.public_card_of, card_text.public_card),
+        post_rows.VISITED: (request_card.public_card_of, card_text.visitor_card),
     }[own]
+    card = build(tx, link, seller, now)
     return View(link, card, render(card, language), language, own)

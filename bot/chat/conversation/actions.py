@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bot.chat.cards import card_text, menus
+from bot.chat.cards import menus
 from bot.chat.conversation import (
     event_context,
     events,
@@ -291,9 +291,7 @@ def _ask_in_new_message(
 ) -> str | None:
     """Ask in a new message, and turn the menu back into the card."""
     if context.is_card(context.press):
-        context.reply(
-            card_text.seller_card(event_context.own_card(context, link), context.seller.language)
-        )
+        context.reply(event_context.own_card_message(context, link))
     form_effects.apply_result(context.without_press(), asked)
     return asked.toast
 

@@ -134,14 +134,8 @@ class Chat:
 
         def find(tx: database.Transaction) -> list[request_card.Card]:
             seller = seller_rows.find_seller(tx, seller_id)
-            zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
             found = link_rows.search_links(tx, seller_id, text, limit, start, only_live=True)
-            return [
-                request_card.card_of(
-                    one, now, zone=zone, profile=profile, raised=request_card.raised_of(tx, one)
-                )
-                for one in found
-            ]
+            return [request_card.public_card_of(tx, one, seller, now) for one in found]
 
         return await self._db.read(find)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bot.chat.cards import request_card
+from bot.chat.cards import card_text, request_card
 from bot.chat.conversation import events
 from bot.chat.model import drafts, jobs, payloads, replies
 from bot.chat.model.queues import Queues
-from bot.chat.store import link_rows, payment_rows, post_rows
+from bot.chat.store import link_rows, post_rows
 from bot.core.database import database
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
@@ -118,6 +118,9 @@ def own_link(
 
 def own_card(context: EventContext, link: link_rows.PaymentLink) -> request_card.Card:
     """Return the seller's view of a request's card."""
-    totals = payment_rows.revenue_totals(context.tx, link.id)
-    zone, raised = context.seller.zone, request_card.raised_of(context.tx, link)
-    return request_card.card_of(link, context.now, totals=totals, zone=zone, raised=raised)
+    return request_card.seller_card_of(context.tx, link, context.seller, context.now)
+
+
+def own_card_message(context: EventContext, link: link_rows.PaymentLink) -> replies.Reply:
+    """Return a request's card as a message to its seller."""
+    return card_text.seller_card(own_card(context, link), context.seller.language)

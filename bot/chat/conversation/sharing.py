@@ -129,7 +129,7 @@ def show_payments(context: EventContext, link: link_rows.PaymentLink, page: int)
     reply = payment_texts.payments_page(shown, found, (page, pages), context.seller)
     if context.is_card(context.press):
         context.without_press().reply(reply)
-        context.reply(card_text.seller_card(shown, context.seller.language))
+        context.reply(event_context.own_card_message(context, link))
     else:
         context.reply(reply)
 
@@ -178,9 +178,8 @@ def open_deep_link(context: EventContext, payload: str) -> bool:
     if link is None or link.answer is None or link.state not in SHOWN:
         context.reply(replies.Reply(context.text("link-gone")))
     elif link.seller_id == context.person.id:
-        language = context.seller.language
-        own = card_text.seller_card(event_context.own_card(context, link), language)
-        context.put(payloads.new_message(own, language))
+        own = event_context.own_card_message(context, link)
+        context.put(payloads.new_message(own, context.seller.language))
     else:
         context.put(payloads.CardMessage(link.id, context.seller.language, is_public=True))
     return True

@@ -351,10 +351,10 @@ MENU = tuple(
 OPTIONS = tuple(field.name for field in MENU if field.is_optional)
 """The names of the optional fields of a new request."""
 
-_EDITS = {field.edit: field for field in FIELDS if field.edit}
 EDITS = {
-    edit.name or _EDITS[edit].name: _EDITS[edit]
-    for edit in sorted(_EDITS, key=lambda edit: edit.place)
+    field.edit.name or field.name: field
+    for field in sorted(FIELDS, key=lambda field: field.edit.place if field.edit else 0)
+    if field.edit
 }
 """The editable fields (interface, section 4.3) by the edit's name, in the menu's order. The
 poster's text is not sent to the service."""

@@ -1,6 +1,7 @@
-"""The A4 poster that sellers print, as PNG and PDF.
+"""The posters of a request: A4 to print, as PNG and PDF, and a square picture for stories.
 
-The photo is at the top, followed by the name; at the bottom are the code and the other words.
+On an A4 poster the photo is at the top, followed by the name; at the bottom are the code and the
+other words.
 """
 
 from __future__ import annotations
@@ -90,3 +91,64 @@ def _draw_words(sheet: Sheet, column: typesetting.Column, top: int) -> None:
     sheet.draw_words(column, top, BOTTOM - height - ABOVE_ADDRESS, STYLE)
     if address:
         address.draw(sheet.canvas, column, BOTTOM - height, sheet.palette.muted)
+
+
+# The square: photo, words, and a code of half the width.
+
+SIDE = 1080
+HALF = SIDE // 2
+SQUARE_MARGIN, SQUARE_GAP = 48, 40
+
+SQUARE_NAME = Heading((64, 58, 52, 47, 42, 38, 34, 30, 27), 6)
+SQUARE_NAME_HEIGHT, HEIGHT_ABOVE = 180, 90
+SPACE_ABOVE, SPACE_BELOW = 44, 24  # of a name above the code
+SQUARE_FIELD = Heading((180, 158, 138, 120, 105, 92, 80, 70, 61, 54, 47, 41, 36), 6)
+FIELD_TOP, FIELD_BOTTOM = 68, 64
+SQUARE_STYLE = Style(
+    prices=(76, 68, 60, 53, 46, 40, 35, 30),
+    words=(32, 30, 28, 26, 24, 22),
+    hints=(36, 33, 30, 27, 25),
+    face=60,
+    gap=SQUARE_GAP,
+)
+
+
+def square_png(content: PictureContent) -> bytes:
+    """Draw a square of 1080 pixels. Raises ValueError if no QR code can hold the link."""
+    modules = qr.module_image(content.code)
+    code = Code(modules, max(1, HALF // modules.width))
+    canvas = PixelCanvas((SIDE, SIDE))
+    sheet = Sheet(canvas, (SIDE, SIDE), content)
+    inset = (HALF - code.side) // 2
+    around = inset + code.border
+    column = sheet.column(SQUARE_MARGIN, HALF - SQUARE_GAP // 2)
+    top = _draw_square_picture(sheet, column, HALF + around)
+    sheet.draw_code(code, (HALF, HALF, SIDE, SIDE), (HALF + inset, HALF + inset))
+    sheet.draw_words(column, top, SIDE - around, SQUARE_STYLE)
+    return encode_png(canvas.image, DPI)
+
+
+def _draw_square_picture(sheet: Sheet, column: typesetting.Column, top: int) -> int:
+    """Draw photo and name; return where the other words begin.
+
+    Without a photo, the name is in the field. Otherwise it is at the `top` of the column next to
+    the code, or above both if the seller's text needs the column.
+    """
+    content, canvas, ink = sheet.content, sheet.canvas, sheet.palette.ink
+    if not content.photo:
+        words = (SQUARE_MARGIN, FIELD_TOP, SIDE - SQUARE_MARGIN, HALF - FIELD_BOTTOM)
+        sheet.draw_field((0, 0, SIDE, HALF), words, SQUARE_FIELD)
+        return top
+    bottom = HALF
+    if content.text:
+        above = sheet.column(SQUARE_MARGIN, SIDE - SQUARE_MARGIN)
+        name = sheet.set_name(above.width, HEIGHT_ABOVE, SQUARE_NAME)
+        if name:
+            start = HALF - SPACE_BELOW - name.height
+            name.draw(canvas, above, start, ink)
+            bottom = start - SPACE_ABOVE
+    elif name := sheet.set_name(column.width, SQUARE_NAME_HEIGHT, SQUARE_NAME):
+        name.draw(canvas, column, top, ink)
+        top += name.height + SQUARE_GAP
+    sheet.draw_photo(content.photo, (0, 0, SIDE, bottom))
+    return top

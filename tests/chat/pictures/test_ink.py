@@ -12,8 +12,7 @@ from PIL import Image
 
 from bot.chat.pictures.canvas import Box, GoalBar, PictureContent, PixelCanvas, SellerLook
 from bot.chat.pictures.card_picture import draw_card
-from bot.chat.pictures.poster import poster_png
-from bot.chat.pictures.square import square_png
+from bot.chat.pictures.poster import poster_png, square_png
 from bot.core.images import shaping
 from bot.core.images.text_fitting import Font
 from bot.service.pages import preview_picture

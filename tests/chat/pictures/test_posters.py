@@ -19,9 +19,8 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from bot.chat.forms.typed_text import MAX_POSTER_TEXT
 from bot.chat.pictures.canvas import PictureContent, encode_png
-from bot.chat.pictures.poster import poster_pdf, poster_png
+from bot.chat.pictures.poster import HALF, SIDE, poster_pdf, poster_png, square_png
 from bot.chat.pictures.sheet import MAX_TEXT
-from bot.chat.pictures.square import HALF, SIDE, square_png
 from bot.chat.pictures.typesetting import drawable_lines
 from bot.core.images import qr, text_fitting
 from bot.core.images.plain_font import FACES, FONTS

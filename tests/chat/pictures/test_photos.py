@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,9 +16,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
-from bot.chat.pictures import photo_preparation
+from bot.chat.pictures import decoder_process, photo_preparation
 from bot.chat.pictures.photo_preparation import MAX_SIDE, prepare
-from bot.core.errors import PictureError
+from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
+from bot.core.errors import OverBudget, PictureError
+from tests.support.hostile_images import CRAFTED
+from tests.support.paths import ROOT
 from tests.support.sample_pictures import opened, sample_photo, saved
 
 SECRET = b"48.8583N 2.2945E"
@@ -285,3 +291,78 @@ def test_any_damaged_file_is_accepted_or_refused(
         made = opened(prepare(bytes(data)))
         assert max(made.size) <= MAX_SIDE
         assert made.format == "JPEG"
+
+
+# A photo that a person sends causes no output beside the log.
+
+
+SEND = """
+import struct, zlib
+from bot.chat.pictures.photo_preparation import prepare
+from bot.core.errors import PictureError
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+head = struct.pack(">II5B", 12_000, 9_000, 1, 0, 0, 0, 0)
+try:
+    prepare(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")))
+except PictureError as error:
+    print(error.reason)
+"""
+
+
+def test_a_picture_of_too_many_pixels_is_refused_without_a_warning() -> None:
+    found = subprocess.run(
+        [sys.executable, "-W", "default", "-c", SEND],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (found.stdout, found.stderr) == ("tooLarge\n", "")
+
+
+# The child's budget: the largest accepted photos of every kind fit into it.
+
+
+TAKEN = (
+    "jpeg baseline 50 MP", "jpeg apart 25 MP", "jpeg cmyk 50 MP", "jpeg cmyk apart 18 MP",
+    "jpeg arithmetic", "jpeg progressive 25 MP", "jpeg long", "png rgba 25 MP",
+    "png palette 25 MP", "gif 25 MP", "webp 12 MP",
+)  # fmt: skip
+REFUSED = {
+    "jpeg apart 50 MP": "tooLarge",
+    "jpeg cmyk apart 25 MP": "tooLarge",
+    "jpeg arithmetic apart": "tooLarge",
+    "png 2 gigapixels": "tooLarge",
+    "webp 25 MP": "tooLarge",
+    "webp rough 25 MP": "tooLarge",
+}
+
+
+BUDGET = replace(PICTURE_BUDGET, seconds=100.0)
+"""That of the product, but for the wall clock: a child goes last on a machine that is busy."""
+
+
+async def prepared(name: str) -> bytes:
+    made = BoundedChild(decoder_process.MODULE, BUDGET)
+    return decoder_process.read_answer(await made.run(CRAFTED[name]()))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TAKEN)
+async def test_the_largest_accepted_photos_fit_into_the_budget(name: str) -> None:
+    assert max(opened(await prepared(name)).size) == 1280
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", REFUSED)
+async def test_photos_beyond_the_budget_are_refused_by_their_header(name: str) -> None:
+    with pytest.raises(PictureError) as caught:
+        await prepared(name)
+    assert caught.value.reason == REFUSED[name]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", sorted(CRAFTED.keys() - set(TAKEN) - REFUSED.keys()))
+async def test_any_other_photo_is_accepted_or_refused_with_a_reason(name: str) -> None:
+    with suppress(PictureError, OverBudget):
+        assert max(opened(await prepared(name)).size) <= 1280
