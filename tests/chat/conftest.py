@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.payments.client import Client
-from tests.support.chat_harness import ChatHarness
+from bot.sandbox.world.people import Person
+from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
+from tests.support.claim_steps import ClaimSteps, open_claim_steps
 from tests.support.reconciler_service import RecordedSleep
 from tests.support.request_jobs import HandCashJobs, handcash_jobs
 from tests.support.scripted_server import ScriptedServer
 from tests.support.shared_cards import SharedCards, open_shared_cards
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture
@@ -47,6 +45,17 @@ async def client(peer: ScriptedServer) -> AsyncIterator[Client]:
     made = Client(peer.url, "app-1", "s3cret")
     yield made
     await made.close()
+
+
+@pytest.fixture
+async def steps(
+    cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
+) -> AsyncIterator[ClaimSteps]:
+    """Sell stickers, of which a payer holds one, at a service that follows a script."""
+    told = service_answer(total_units=3, remaining_units=2, reserved_units=1)
+    link = cards.chat.add_link(sam, STICKERS, told)
+    async with open_claim_steps(cards, peer, client, link, sam) as it:
+        yield it
 
 
 @pytest.fixture

@@ -42,9 +42,9 @@ from bot.chat.forms.typed_text import (
 )
 from bot.chat.model.drafts import NewDraft, Seller
 from bot.chat.model.payloads import Alert, AlertPayment, TextMessage
-from bot.chat.model.replies import Problem, Reply, escaped, markup, plain
+from bot.chat.model.replies import Problem, Reply, escaped, markup, plain, units
 from bot.chat.model.request_spec import PAYER_FIELDS
-from bot.chat.pictures import card_picture, poster, square
+from bot.chat.pictures import card_picture, poster
 from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import ListedPayment
@@ -254,7 +254,8 @@ def test_a_card_fits_below_its_picture_whatever_it_is_called(language: str, word
         held(card_text.seller_card(card, language), card.name)
         held(card_text.public_card(card, language), card.name)
         held(card_text.visitor_card(card, language), card.name)
-    held(card_text.seller_card(card_of(words, url=f"{URL}{'x' * 2000}"), language), name_of(words))
+    for url in (f"{URL}{'x' * 2000}", f"{URL}?{words}"):
+        held(card_text.seller_card(card_of(words, url=url), language), name_of(words))
 
 
 @typed(25, language=SPOKEN)
@@ -326,6 +327,7 @@ def test_what_telegram_takes_for_empty_is_no_name() -> None:
 def test_what_is_shared_has_a_title_and_fits(language: str, words: str) -> None:
     article = card_text.inline_article(card_of(words), language)
     held(Reply(article.text, article.rows), name_of(words))
+    assert units(article.title) <= 120
     for line in (article.title, article.description):
         isolated(line)
         assert not blank(line)
@@ -348,7 +350,7 @@ def test_a_card_is_drawn_of_any_words(words: str) -> None:
     assert drawn.startswith(b"\xff\xd8")
 
 
-@pytest.mark.parametrize("draw", [poster.poster_png, poster.poster_pdf, square.square_png])
+@pytest.mark.parametrize("draw", [poster.poster_png, poster.poster_pdf, poster.square_png])
 @typed(1)
 def test_a_poster_is_drawn_of_any_words(
     draw: Callable[[PictureContent], bytes], words: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,12 +14,9 @@ from bot.chat.store.payment_rows import Payment
 from bot.chat.telegram.transport import MAX_ATTEMPTS
 from bot.core.database.database import Transaction
 from bot.core.outbox import outbox, queue_policy
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness, service_answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 HOUR = 3600
 
@@ -121,18 +117,6 @@ async def test_choosing_the_same_setting_again_changes_nothing(
         await chat.presses(sam, f"alerts:{link.id}:silent")
     assert [one.text for one in chat.answers] == [chat.answers[0].text] * 2
     assert len(chat.said) == 1
-
-
-@pytest.mark.parametrize("data", ["alerts:{}", "alerts:{}:off"])
-async def test_nobody_changes_the_setting_of_another_seller(
-    chat: ChatHarness, sam: Person, link: PaymentLink, data: str
-) -> None:
-    pat = chat.add_person("Pat")
-    await chat.presses(pat, data.format(link.id))
-    assert chat.link(link.id).alerts == "on"
-    assert chat.said == []
-    assert "Coffee" not in str(chat.answers)
-    assert sam.id != pat.id
 
 
 async def test_an_oversold_payment_has_an_alert_although_alerts_are_off(

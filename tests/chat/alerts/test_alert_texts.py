@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bot.chat.alerts.alert_text import (
     MAX_NUMBERS,
@@ -19,10 +18,12 @@ from bot.chat.alerts.alert_text import (
 from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment, MessagePayload, TextMessage
 from bot.chat.model.replies import TEXT_LIMIT, shown_units
+from bot.core.text.translations import languages
+from bot.interface.parts import PayerWords
 from tests.support.telegram_limits import actions, check, labels, parsed
+from tests.support.telegram_links import active_parts
 
 LINK, OTHER = "abcdefghij", "zyxwvutsrq"
-EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
 MARK = "You may have seen this already."
 COFFEE = AlertPayment(LINK, "donation", "Coffee", 500, "USD")
 PACK = AlertPayment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
@@ -347,23 +348,46 @@ def test_a_digest_keeps_room_for_the_mark_of_a_repetition() -> None:
     assert size_of(bodies(*payments(full + 1))) == (10, 10)
 
 
-@given(st.lists(st.text(max_size=300), min_size=2, max_size=20), st.text(max_size=50))
-def test_no_text_breaks_an_alert(names: list[str], other: str) -> None:
-    """Telegram accepts the message with any text of a person or another server."""
-    payments = [
-        AlertPayment(LINK, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2) for name in names
-    ]
-    check(alert_reply(payments[:1], "en"))
-    gathered = join_alerts(bodies(*payments))
-    assert gathered is not None
-    count, made = gathered
-    told = made.payments
-    assert told == tuple(payments[:count])
-    check(alert_reply(told, "en"))
+# Alerts with what payers wrote keep to Telegram's limits, and nothing in them can be tapped.
 
 
-def test_the_worst_texts_break_nothing() -> None:
-    data = dict.fromkeys(map(str, range(99)), EVIL)
-    assert "<b>&amp;" in check(
-        alert_reply([AlertPayment(LINK, "oneoff", EVIL, 1, "USD", data)], "en")
-    )
+PAID = AlertPayment("abcdefghij", "drop", "Stickers", 250, "USD", {}, 7, 10, at=1)
+WORDS = [
+    PayerWords("😀" * 80, "🥁" * 280),
+    PayerWords("<b>&" * 20, "a.de" * 70),
+    PayerWords("Z\u0301\u0301\u0301\u0301\u0301\u0301" * 11, "\n".join("@x/y" for _ in range(56))),
+    PayerWords(None, "\u202eevil.example"),
+    PayerWords("@evil_bot", None),
+]
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("words", WORDS)
+def test_one_alert_and_a_digest_fit_into_a_message(words: PayerWords, language: str) -> None:
+    paid = replace(PAID, words=words, transaction_id="t1")
+    for payments in ((paid,), (paid, replace(paid, transaction_id="t2", underpaid=True))):
+        text = check(alert_reply(payments, language))
+        assert active_parts(html.unescape(text)) == {}
+
+
+@pytest.mark.parametrize(
+    ("number", "more"), [(10, ""), (13, "💬 3 more messages are in /payments.")]
+)
+def test_a_digest_shows_no_words_that_it_has_no_button_to_hide(number: int, more: str) -> None:
+    said = PayerWords("Mia", "for the drums")
+    payments = [replace(PAID, words=said, transaction_id=f"t{n}") for n in range(number)]
+    reply = alert_reply(payments, "en")
+    check(reply)
+    hides = [label for label in labels(reply.rows) if label.startswith("🙈")]
+    assert reply.text.count("for the drums") == len(hides) == 10
+    assert reply.text.endswith(more)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_digest_takes_as_many_as_fit(words: PayerWords) -> None:
+    many = [Alert((replace(PAID, words=words, transaction_id=f"t{n}"),), "en") for n in range(99)]
+    joined = join_alerts(many)
+    assert joined is not None
+    count, digest = joined
+    assert 1 < count <= MAX_PAYMENTS
+    check(alert_reply(digest.payments, "en"))

@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.chat.alerts.claim_messages import DIGEST_PAUSE, DOUBTFUL_PAUSE, OWN_MESSAGES, OWN_OF_SELLER
 from bot.chat.alerts.schedule import Schedule
 from bot.chat.cards.claim_cards import EDIT_DELAY, LISTED
-from bot.chat.payments.client import Client
 from bot.chat.store import seller_rows
 from bot.chat.store.claim_rows import MANY_UNPROVEN
 from bot.core.text.translations import t
+from bot.sandbox.world.model import Message
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, STICKERS, service_answer
-from tests.support.claim_steps import CLAIMED, ClaimSteps, checkout, open_claim_steps
-from tests.support.scripted_server import ScriptedServer
-from tests.support.shared_cards import SharedCards
+from tests.support.claim_steps import CLAIMED, ClaimSteps, checkout
 from tests.support.webhook_sender import HELD, WebhookSender
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-
 
 RECEIVED, MISSING, SURE = (
     t("en", key) for key in ("button-received", "button-missing", "button-missing-yes")
 )
 PAUSE, LONG_PAUSE, DELAY = DIGEST_PAUSE / 1000, DOUBTFUL_PAUSE / 1000, EDIT_DELAY / 1000
 DAY = 24 * 3600
-
-
-@pytest.fixture
-async def steps(
-    cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
-) -> AsyncIterator[ClaimSteps]:
-    told = service_answer(total_units=3, remaining_units=2, reserved_units=1)
-    link = cards.chat.add_link(sam, STICKERS, told)
-    async with open_claim_steps(cards, peer, client, link, sam) as it:
-        yield it
 
 
 def fields(number: int, unproven: int = 1) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,13 +26,10 @@ from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import NOTICE
 from bot.sandbox.world.errors import Fault, Limits
 from bot.sandbox.world.model import Draft
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 SECOND = 1_000
 ROOM = 8

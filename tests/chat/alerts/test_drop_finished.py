@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
 from bot.chat.model.payloads import MessagePayload
@@ -11,12 +10,10 @@ from bot.chat.store import link_rows, payment_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.telegram.transport import MAX_ATTEMPTS
 from bot.core.outbox.queue_policy import ALERT
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, ChatHarness, service_answer
 from tests.support.drop_payments import lines, pay, texts
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 def mute(chat: ChatHarness, link: PaymentLink, mode: str) -> None:

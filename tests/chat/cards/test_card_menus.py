@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.cards import menus
@@ -14,7 +14,7 @@ from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
 from bot.chat.conversation import sharing
-from bot.chat.conversation.sharing import FILES, LONGEST_FILE_NAME, PAYMENTS_PAGE, file_name
+from bot.chat.conversation.sharing import FILES, LONGEST_FILE_NAME, file_name
 from bot.chat.forms.flow import Change
 from bot.chat.forms.request_fields import EDITS
 from bot.chat.model.drafts import Seller
@@ -22,9 +22,7 @@ from bot.chat.model.replies import DANGER
 from bot.chat.model.request_spec import CODES, TEXT, CodeCounts, Goods
 from bot.chat.store.payment_marks import ListedPayment
 from bot.chat.store.payment_rows import RevenueTotals
-from bot.core.text.translations import languages
 from bot.interface.parts import PayerWords
-from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, labels
 
@@ -245,32 +243,6 @@ def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
         ("payments", LINK, "2"),
         ("card", LINK),
     ]
-
-
-@settings(max_examples=60)
-@given(
-    st.text(max_size=4096),
-    st.dictionaries(
-        st.text(max_size=300), st.one_of(st.text(max_size=4096), st.integers(), st.none())
-    ),
-)
-def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
-    shown = replace(CARD, name=name, url=f"{URL}?{name}")
-    sums = tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY"))
-    full = replace(shown, totals=RevenueTotals(sums, 3, sums, 3))
-    worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
-    for language in languages():
-        seller = replace(SAM, language=language)
-        check(payments_page(full, [worst] * PAYMENTS_PAGE, (0, 2), seller))
-        for reply in (
-            menus.edit_menu(shown, language),
-            menus.fixed_menu(shown, language),
-            menus.delete_question(shown, language),
-            menus.poster_menu(shown, name, BOT_NAME, language),
-        ):
-            check(replace(reply, picture=URL))  # a caption has the least room
-        for field in ("name", "description", "redirect", "email", "postertext"):
-            check(menus.saved_reply(shown, Change(LINK, field, name), seller, NOON))
 
 
 def test_a_new_poster_text_leads_back_to_the_poster() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
@@ -27,6 +26,8 @@ from bot.chat.store.post_rows import LIVE_CARDS, OWN
 from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.sandbox.world.errors import Limits
+from bot.sandbox.world.model import Message
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import (
     COFFEE,
     DROP,
@@ -39,11 +40,6 @@ from tests.support.chat_harness import (
 from tests.support.sellers_and_payers import decoded
 from tests.support.service_harness import Clock
 from tests.support.shared_cards import SharedCards, open_shared_cards
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-
 
 FIVE = service_answer(total_units=5, remaining_units=5)
 

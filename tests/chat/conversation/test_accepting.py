@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.chat.model.jobs import SendMark
-from bot.chat.payments.client import Client
 from bot.chat.store import claim_rows, payment_marks
 from bot.chat.store.payment_rows import revenue_totals
 from bot.core.database.database import Row, Transaction
 from bot.core.text.translations import t
-from tests.support.chat_harness import STICKERS, service_answer
-from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout, open_claim_steps
+from bot.sandbox.world.model import Message
+from bot.sandbox.world.people import Person
+from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout
 from tests.support.databases import SQLITE
 from tests.support.http_messages import http_response
-from tests.support.scripted_server import ScriptedServer
-from tests.support.shared_cards import SharedCards
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-
 
 ACCEPT, SENT, DETAILS, BACK, UNDO, SKIP, CARD = (
     t("en", key)
@@ -39,16 +31,6 @@ ACCEPT, SENT, DETAILS, BACK, UNDO, SKIP, CARD = (
 )
 DAY = 24 * 3600
 NOT_FOUND = http_response(404, {"code": "notFound", "message": "No.", "info": []})
-
-
-@pytest.fixture
-async def steps(
-    cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
-) -> AsyncIterator[ClaimSteps]:
-    told = service_answer(total_units=3, remaining_units=3)
-    link = cards.chat.add_link(sam, STICKERS, told)
-    async with open_claim_steps(cards, peer, client, link, sam) as it:
-        yield it
 
 
 def by_wallet(amount: float) -> dict[str, Any]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
-
 import pytest
 
-from bot.chat.payments.client import Client
 from bot.chat.store import claim_rows
 from bot.core.text.translations import t
-from tests.support.chat_harness import STICKERS, service_answer
-from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout, open_claim_steps
+from bot.sandbox.world.people import Person
+from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout
 from tests.support.http_messages import http_response
-from tests.support.scripted_server import ScriptedServer
-from tests.support.shared_cards import SharedCards
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 RECEIVED, MISSING, SURE = (
     t("en", key) for key in ("button-received", "button-missing", "button-missing-yes")
@@ -29,16 +19,6 @@ HOW = (
     "The payer says they've sent it by bank transfer. Look for this payment in your bank account,"
     " then tap a button."
 )
-
-
-@pytest.fixture
-async def steps(
-    cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
-) -> AsyncIterator[ClaimSteps]:
-    told = service_answer(total_units=3, remaining_units=2, reserved_units=1)
-    link = cards.chat.add_link(sam, STICKERS, told)
-    async with open_claim_steps(cards, peer, client, link, sam) as it:
-        yield it
 
 
 async def test_a_claim_asks_with_amount_reference_and_two_buttons(steps: ClaimSteps) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -16,14 +17,11 @@ from bot.core import exact_json
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.queries import waiting_near
 from bot.core.text.translations import t
+from bot.sandbox.world.model import Json
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness
 from tests.support.outbox_queue import bodies
 from tests.support.sample_pictures import photo
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Json
-    from bot.sandbox.world.people import Person
-
 
 PDF = b"%PDF-1.7"
 LINES = ["/donation 5 USD Coffee", "/oneoff 9 EUR E-book", "/drop 3 2.50 USD Pack"]
@@ -74,19 +72,20 @@ def largest(message_content: Json) -> str:
     return str(max(sizes, key=lambda size: size["width"])["file_id"])
 
 
-@pytest.mark.parametrize("line", LINES)
-@pytest.mark.parametrize(("kind", "name"), KINDS_OF_FILE)
 async def test_a_command_with_a_file_makes_no_link_but_asks_whether_buyers_get_it(
-    chat: ChatHarness, sam: Person, line: str, kind: str, name: str
+    chat: ChatHarness, sam: Person
 ) -> None:
-    sam.send_file(kind, name, PDF, caption=line)
-    await chat.take()
-    (text,) = chat.texts
-    assert text.startswith("<b>Do buyers get this file?</b>")
+    for line, (kind, name) in product(LINES, KINDS_OF_FILE):
+        chat.clear_messages()
+        sam.send_file(kind, name, PDF, caption=line)
+        await chat.take()
+        (text,) = chat.texts
+        assert text.startswith("<b>Do buyers get this file?</b>"), (line, kind)
+        assert (draft(chat)["form"], draft(chat)["step"]) == ("new", "file")
+        data = [row[0]["callback_data"] for row in chat.said[0].keyboard["inline_keyboard"][:2]]
+        assert [one.rpartition(":")[2] for one in data] == ["yes", "no"]
+        await chat.says(sam, "/cancel")
     assert nothing_made(chat)
-    assert (draft(chat)["form"], draft(chat)["step"]) == ("new", "file")
-    data = [row[0]["callback_data"] for row in chat.said[0].keyboard["inline_keyboard"][:2]]
-    assert [one.rpartition(":")[2] for one in data] == ["yes", "no"]
 
 
 async def test_the_file_is_fetched_for_buyers_on_yes(chat: ChatHarness, sam: Person) -> None:
@@ -210,20 +209,18 @@ async def test_a_command_that_cannot_be_read_names_what_was_not_used(
     assert (nothing_made(chat), photos(chat), chat.rows("drafts")) == (True, [], [])
 
 
-@pytest.mark.parametrize("command", OTHER_COMMANDS)
-@pytest.mark.parametrize("is_photo", [True, False])
 async def test_a_command_that_takes_no_file_says_so_and_is_answered(
-    chat: ChatHarness, sam: Person, command: str, *, is_photo: bool
+    chat: ChatHarness, sam: Person
 ) -> None:
-    await chat.says(sam, command)
-    usual = chat.texts
-    chat.clear_messages()
-    if is_photo:
+    for command in OTHER_COMMANDS:
+        chat.clear_messages()
+        await chat.says(sam, command)
+        usual = chat.texts
+        chat.clear_messages()
         sam.send_photo(photo(), command)
-    else:
         sam.send_document("book.pdf", PDF, caption=command)
-    await chat.take()
-    assert chat.texts == [UNUSED, *usual]
+        await chat.take()
+        assert chat.texts == [UNUSED, *usual] * 2, command
     assert (photos(chat), chat.rows("drafts")) == ([], [])
 
 
@@ -271,33 +268,33 @@ async def test_a_file_without_a_form_is_answered_with_what_to_do(
 ALBUM = [("photo", "a.jpg"), ("photo", "b.jpg"), ("photo", "c.jpg")]
 
 
-@pytest.mark.parametrize("captioned", [0, 1, 2])
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 @pytest.mark.parametrize("is_apart", [True, False])
 async def test_of_an_album_the_captioned_photo_counts_and_one_answer_is_given(
-    chat: ChatHarness, sam: Person, captioned: int, order: tuple[int, ...], *, is_apart: bool
+    chat: ChatHarness, sam: Person, *, is_apart: bool
 ) -> None:
     """In whatever order its messages come, together or apart."""
-    parts = [
-        (
-            kind,
-            name,
-            photo(colour=("red", "green", "blue")[number]),
-            "5 EUR E-book" * (number == captioned),
+    counted = []
+    for captioned, order in product((0, 1, 2), ((0, 1, 2), (2, 1, 0), (1, 2, 0))):
+        colours = zip(ALBUM, ("red", "green", "blue"), strict=True)
+        sent = sam.send_album(
+            *(
+                (kind, name, photo(colour=colour), "5 EUR E-book" * (number == captioned))
+                for number, ((kind, name), colour) in enumerate(colours)
+            )
         )
-        for number, (kind, name) in enumerate(ALBUM)
-    ]
-    sent = sam.send_album(*parts)
-    updates = [*chat.world.updates.pending]
-    chat.world.updates.pending.clear()
-    for number in order:
-        await chat.intake.take([updates[number]])
-        if is_apart:
-            await chat.take()
-    await album(chat)
-    assert [one.file_id for one in photos(chat)] == [largest(sent[captioned].content)]
-    (text,) = chat.texts
-    assert text.startswith("👍 <b>E-book</b>")
+        updates = [*chat.world.updates.pending]
+        chat.world.updates.pending.clear()
+        for number in order:
+            await chat.intake.take([updates[number]])
+            if is_apart:
+                await chat.take()
+        await album(chat)
+        counted.append(largest(sent[captioned].content))
+        assert [one.file_id for one in photos(chat)] == counted, (captioned, order)
+        (text,) = chat.texts
+        assert text.startswith("👍 <b>E-book</b>")
+        await chat.says(sam, "/cancel")
+        chat.clear_messages()
     assert set(chat.states(chat.queues.updates)) == {"done"}
 
 
@@ -378,19 +375,20 @@ async def test_two_albums_in_a_row_are_two_answers(chat: ChatHarness, sam: Perso
     assert [one.spec is not None for one in photos(chat)] == [True, True]
 
 
-@pytest.mark.parametrize(("kind", "name"), KINDS_OF_FILE)
 async def test_a_file_at_a_text_question_is_kept_and_its_caption_is_the_answer(
-    chat: ChatHarness, sam: Person, kind: str, name: str
+    chat: ChatHarness, sam: Person
 ) -> None:
-    await chat.says(sam, "/new")
-    await chat.presses(sam, f"draft:{draft(chat)['id']}:kind:oneoff")
-    sam.send_file(kind, name, PDF, caption="E-book")
-    await chat.take()
-    assert (draft(chat)["name"], draft(chat)["step"]) == ("E-book", "amount")
-    assert draft(chat)["file"]["name"] == name
-    assert chat.texts[-1].startswith(t("en", "file-later"))
-    await chat.says(sam, "9 EUR")
-    assert chat.texts[-1].startswith("<b>Do buyers get this file?</b>")
+    for kind, name in KINDS_OF_FILE:
+        await chat.says(sam, "/new")
+        await chat.presses(sam, f"draft:{draft(chat)['id']}:kind:oneoff")
+        sam.send_file(kind, name, PDF, caption="E-book")
+        await chat.take()
+        assert (draft(chat)["name"], draft(chat)["step"]) == ("E-book", "amount"), kind
+        assert draft(chat)["file"]["name"] == name
+        assert chat.texts[-1].startswith(t("en", "file-later"))
+        await chat.says(sam, "9 EUR")
+        assert chat.texts[-1].startswith("<b>Do buyers get this file?</b>")
+        await chat.says(sam, "/cancel")
 
 
 async def test_a_photo_at_a_text_question_is_taken_and_its_caption_is_the_answer(
@@ -461,10 +459,7 @@ SERVICE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("content", SERVICE, ids=lambda content: next(iter(content), "nothing"))
-async def test_a_service_message_changes_nothing(
-    chat: ChatHarness, sam: Person, content: dict[str, Any]
-) -> None:
+async def test_a_service_message_changes_nothing(chat: ChatHarness, sam: Person) -> None:
     """Neither without a form nor within one, in private or in a group."""
     group = sam.new_group("Market")
     for step in ("", "/new", "9 EUR E-book"):
@@ -472,11 +467,12 @@ async def test_a_service_message_changes_nothing(
             await chat.says(sam, step)
         chat.clear_messages()
         before = chat.rows("drafts"), chat.rows("sellers")
-        for where in (sam.chat, group):
-            sam.send_content(content, where)
-        await chat.take()
-        assert (chat.said, chat.answers, chat.jobs) == ([], [], [])
-        assert (chat.rows("drafts"), chat.rows("sellers")) == before
+        for content in SERVICE:
+            for where in (sam.chat, group):
+                sam.send_content(content, where)
+            await chat.take()
+            assert (chat.said, chat.answers, chat.jobs) == ([], [], []), content
+            assert (chat.rows("drafts"), chat.rows("sellers")) == before, content
     assert set(chat.states(chat.queues.updates)) == {"done"}
 
 
@@ -512,20 +508,21 @@ OTHERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("content", OTHERS, ids=lambda content: next(iter(content)))
 async def test_what_has_no_use_gets_a_hint_and_leaves_the_form_as_it_was(
-    chat: ChatHarness, sam: Person, content: dict[str, Any]
+    chat: ChatHarness, sam: Person
 ) -> None:
-    sam.send_content(content)
+    for content in OTHERS:
+        sam.send_content(content)
     await chat.take()
-    assert chat.texts == [t("en", "not-understood")]
+    assert chat.texts == [t("en", "not-understood")] * len(OTHERS)
     await chat.says(sam, "/new")
     await chat.presses(sam, f"draft:{draft(chat)['id']}:kind:oneoff")
     asked, before = chat.texts[-1], draft(chat)
     chat.clear_messages()
-    sam.send_content(content)
+    for content in OTHERS:
+        sam.send_content(content)
     await chat.take()
-    assert chat.texts == [f"{t('en', 'file-unused')}\n\n{asked}"]
+    assert chat.texts == [f"{t('en', 'file-unused')}\n\n{asked}"] * len(OTHERS)
     assert draft(chat) == before
 
 

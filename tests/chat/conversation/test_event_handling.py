@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.conversation.actions import BUTTONS, COMMANDS
 from bot.chat.conversation.pages import about_service
 from bot.chat.model.jobs import (
     CardJob,
@@ -20,20 +19,17 @@ from bot.chat.model.jobs import (
 )
 from bot.chat.model.payloads import CallbackAnswer
 from bot.chat.store import seller_rows
-from bot.chat.store.link_rows import DELETED, LIVE
 from bot.core import exact_json
 from bot.core.database.database import Database
 from bot.core.errors import ConstraintError
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import QueueHandler, Worker
 from bot.core.text.translations import t
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.outbox_queue import handle_all
 from tests.support.refused_rows import REASON, accept_rows, refuse_rows
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 async def with_destination(chat: ChatHarness, person: Person) -> None:
@@ -42,21 +38,19 @@ async def with_destination(chat: ChatHarness, person: Person) -> None:
     chat.clear_messages()
 
 
-@pytest.mark.parametrize(
-    ("command", "key"),
-    [
-        ("/list", "list-empty"),
-        ("/settings", "settings-none"),
-        ("/cancel", "nothing-to-cancel"),
-        ("/unknown", "command-unknown"),
-        ("hello", "not-understood"),
-    ],
-)
-async def test_every_command_gets_one_answer(
-    chat: ChatHarness, sam: Person, command: str, key: str
-) -> None:
-    await chat.says(sam, command)
-    assert chat.texts == [t("en", key)]
+ANSWERS = {
+    "/list": "list-empty",
+    "/settings": "settings-none",
+    "/cancel": "nothing-to-cancel",
+    "/unknown": "command-unknown",
+    "hello": "not-understood",
+}
+
+
+async def test_every_command_gets_one_answer(chat: ChatHarness, sam: Person) -> None:
+    for command in ANSWERS:
+        await chat.says(sam, command)
+    assert chat.texts == [t("en", key) for key in ANSWERS.values()]
 
 
 @pytest.mark.parametrize("command", ["/privacy", "/paysupport"])
@@ -256,51 +250,25 @@ async def test_an_unreadable_update_is_a_dead_letter_at_once_without_an_apology(
     ]
 
 
-WORDS = ("card", "refresh", "stop", "resume", "delete", "delete-yes")
+JOBS: dict[str, type[CardJob]] = {
+    "card": SendCard,
+    "refresh": RefreshCard,
+    "stop": PauseRequest,
+    "resume": ResumeRequest,
+    "delete-yes": DeleteRequest,
+}
 
 
-@pytest.mark.parametrize("word", WORDS)
-async def test_a_request_of_somebody_else_cannot_be_touched(
-    chat: ChatHarness, sam: Person, pat: Person, word: str
-) -> None:
-    link = chat.add_link(sam, COFFEE, service_answer())
-    await chat.presses(pat, f"{word}:{link.id}")
-    assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
-    assert (chat.jobs, chat.said) == ([], [])
-    assert chat.link(link.id).state == LIVE
-
-
-@pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("state", ["unknown", DELETED])
-async def test_a_press_on_a_deleted_request_is_answered_with_that(
-    chat: ChatHarness, sam: Person, word: str, state: str
-) -> None:
-    link_id = "abcdefghij"
-    if state == DELETED:
-        link_id = chat.add_link(sam, COFFEE, service_answer(), state=state).id
-    await chat.presses(sam, f"{word}:{link_id}")
-    assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
-    assert (chat.jobs, chat.said) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("word", "kind"),
-    [
-        ("card", SendCard),
-        ("refresh", RefreshCard),
-        ("stop", PauseRequest),
-        ("resume", ResumeRequest),
-        ("delete-yes", DeleteRequest),
-    ],
-)
 async def test_a_button_asks_the_service_and_knows_its_message(
-    chat: ChatHarness, sam: Person, word: str, kind: type[CardJob]
+    chat: ChatHarness, sam: Person
 ) -> None:
     link = chat.add_link(sam, COFFEE, service_answer())
-    query = await chat.presses(sam, f"{word}:{link.id}")
-    reply_to = ReplyTo(sam.id, "en", query.message.id, is_picture=False)
-    assert chat.jobs == [kind(link.id, reply_to)]
-    assert chat.answers == [CallbackAnswer(query.id)]
+    for word, kind in JOBS.items():
+        chat.clear_messages()
+        query = await chat.presses(sam, f"{word}:{link.id}")
+        reply_to = ReplyTo(sam.id, "en", query.message.id, is_picture=False)
+        assert chat.jobs == [kind(link.id, reply_to)]
+        assert chat.answers == [CallbackAnswer(query.id)]
 
 
 async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam: Person) -> None:
@@ -311,33 +279,6 @@ async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam:
     assert t("en", "delete-question", name="Coffee") in question.text
     buttons = [row[0]["callback_data"] for row in question.keyboard["inline_keyboard"]]
     assert buttons == [f"delete-yes:{link.id}", f"refresh:{link.id}"]
-
-
-async def test_a_request_still_being_made_cannot_be_touched_yet(
-    chat: ChatHarness, sam: Person
-) -> None:
-    link = chat.add_link(sam)
-    await chat.presses(sam, f"card:{link.id}")
-    assert [one.text for one in chat.answers] == [t("en", "listing-not-ready")]
-    assert chat.jobs == []
-
-
-DATA = [
-    *("", "nonsense", "card:abcdefghij", "list:0", "list:999999", "new", "help", "settings"),
-    *("settings:destination", "draft:abc123:skip", "draft:abc123:create:01234567"),
-]
-
-
-@pytest.mark.parametrize("data", DATA)
-async def test_every_press_is_answered_once(chat: ChatHarness, sam: Person, data: str) -> None:
-    query = await chat.presses(sam, data)
-    assert [one.query_id for one in chat.answers] == [query.id]
-
-
-async def test_an_unknown_button_is_answered_with_a_text(chat: ChatHarness, sam: Person) -> None:
-    await chat.presses(sam, "nonsense")
-    assert [one.text for one in chat.answers] == [t("en", "button-unknown")]
-    assert chat.said == []
 
 
 async def test_in_a_group_commands_are_answered_with_where_to_go(
@@ -366,33 +307,31 @@ async def test_in_a_group_a_press_is_answered_and_does_nothing(
     assert chat.jobs == []
 
 
+DATA = {"new": "new", "getpaid": "getpaid", "account": "account:lnbits"}
+"""The data of the buttons that create and are of no request."""
+
+
 @pytest.fixture
 def shop(db: Database, clock: Clock) -> ChatHarness:
     """Only the person 1001 may create."""
     return ChatHarness(db, clock, allowed=frozenset({1001}))
 
 
-@pytest.mark.parametrize(
-    "text", ["/new", "/donation 5 USD Coffee", "/drop 3 5 USD Coffee", "/oneoff x"]
-)
-async def test_a_person_who_is_not_allowed_cannot_create(shop: ChatHarness, text: str) -> None:
+async def test_a_person_who_is_not_allowed_cannot_create(shop: ChatHarness) -> None:
+    """By no command and no button, and a plain line gets no offer."""
     pat = shop.add_person("Pat", user_id=1002)
     await with_destination(shop, pat)
-    await shop.says(pat, text)
-    assert shop.texts == [t("en", "not-allowed")]
-    assert (shop.rows("listings"), shop.rows("drafts"), shop.jobs) == ([], [], [])
-
-
-async def test_a_person_who_is_not_allowed_gets_no_offer(shop: ChatHarness) -> None:
-    await shop.says(shop.add_person("Eve", user_id=1002), "5 USD Coffee")
-    assert shop.texts == [t("en", "not-understood")]
-
-
-async def test_a_person_who_is_not_allowed_cannot_create_by_a_button(shop: ChatHarness) -> None:
-    pat = shop.add_person("Pat", user_id=1002)
-    await shop.presses(pat, "new")
-    assert [one.text for one in shop.answers] == [t("en", "not-allowed")]
-    assert (shop.rows("drafts"), shop.said) == ([], [])
+    told = {name: "not-allowed" for name, command in COMMANDS.items() if command.creates}
+    told |= {"drop 3 5 USD Coffee": "not-allowed"}
+    for text in (*(f"/{name}" for name in told), "5 USD Coffee"):
+        await shop.says(pat, text)
+    assert shop.texts == [t("en", key) for key in (*told.values(), "not-understood")]
+    link = shop.add_link(pat, COFFEE, service_answer())
+    pressed = [word for word, button in BUTTONS.items() if button.creates]
+    for word in pressed:
+        await shop.presses(pat, f"{word}:{link.id}" if BUTTONS[word].of_link else DATA[word])
+    assert [one.text for one in shop.answers] == [t("en", "not-allowed")] * len(pressed)
+    assert (len(shop.rows("listings")), shop.rows("drafts"), shop.jobs) == (1, [], [])
 
 
 async def test_an_allowed_person_can_create(shop: ChatHarness) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,14 +15,12 @@ from bot.chat.store import seller_rows
 from bot.core.database.database import Database
 from bot.core.outbox import outbox
 from bot.core.text.translations import t
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import BOT_NAME, VAULT, ChatHarness
 from tests.support.outbox_queue import handle_all
 from tests.support.payout_forms import CONNECTION, IBAN, KEY, LIGHTNING, RAILS, SEPA
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture

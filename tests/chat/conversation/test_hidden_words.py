@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,13 +10,10 @@ from bot.chat.alerts.alert_text import join_alerts
 from bot.chat.model.jobs import SendMark
 from bot.chat.store import message_rows
 from bot.core.text.translations import t
+from bot.sandbox.world.model import Message
+from bot.sandbox.world.people import Person
 from tests.support.claim_steps import CONFIRMED, DOWN, ClaimSteps
 from tests.support.http_messages import http_response
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-
 
 HIDE, SHOW, DETAILS = (
     t("en", key) for key in ("button-hide", "button-hide-undo", "button-payment")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +11,8 @@ from bot.chat.model.drafts import Profile
 from bot.chat.model.jobs import SendProfile
 from bot.chat.store import seller_rows
 from bot.core import exact_json
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, URL, ChatHarness, service_answer
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 USE = f"profile:use:{offer_key('Anna Becker')}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,12 +10,9 @@ from bot.chat.store import link_rows
 from bot.chat.store.link_rows import CREATING, DELETED, FAILED, LIVE, PaymentLink
 from bot.chat.store.post_rows import VISITED
 from bot.sandbox.world.model import Draft, Message
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import DROP, URL, ChatHarness, service_answer
 from tests.support.shared_cards import SharedCards
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 GONE = "Link not found."
 

@@ -59,23 +59,6 @@ def edit(field: str, spec: RequestSpec = FULL, talk: Talk | None = None) -> Talk
     return talk
 
 
-EDITS = [
-    ("name", "Tea", "Tea"), ("description", "Hot", "Hot"), ("units", "3", 3),
-    ("redirect", "myapp://paid", "myapp://paid"), ("email", "ben@example.org", "ben@example.org"),
-    ("end", "in 3 h", NOW + 3 * HOUR), ("postertext", "Open\n daily", "Open\ndaily"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("field", "said", "value"), EDITS)
-def test_an_edit_asks_one_question_and_ends_with_its_change(
-    field: str, said: str, value: str | int
-) -> None:
-    talk = edit(field).say("\x00")
-    assert talk.step == field
-    talk.say(said)
-    assert (talk.draft, talk.changes) == (None, [Change(LINK, field, value)])
-
-
 @pytest.mark.parametrize("field", STEPS["edit"][:-1])
 def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
     talk = edit(field).press_label("⬅")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.chat.forms import field_texts, request_fields, seller_texts
 from bot.chat.forms.form import take_picture
 from bot.chat.forms.seller_forms import settings_form
 from bot.chat.forms.seller_texts import (
@@ -19,11 +20,12 @@ from bot.chat.forms.seller_texts import (
     settings,
     use_label,
 )
-from bot.chat.model.drafts import PROFILE_STEPS, Profile, ProfileHints
+from bot.chat.model.drafts import PROFILE_STEPS, NewDraft, Profile, ProfileHints
 from bot.chat.model.replies import Problem
 from bot.core.brand import COLOURS
 from bot.core.text.translations import languages
-from tests.support.form_harness import KNOWN, NOW, OTHER, Talk, form_at_step
+from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step
+from tests.support.payout_forms import connecting
 from tests.support.telegram_limits import actions, check, labels
 
 IMAGE = "0123456789ab0123456789ab"
@@ -232,12 +234,37 @@ def test_names_and_contacts_of_other_kinds_are_problems() -> None:
     assert isinstance(read_contact("a" * 3000 + ".org"), Problem)
 
 
-@pytest.mark.parametrize("typed", ["example.org/anna", "social.example/@anna", "anna.example:8443"])
-def test_a_link_without_a_scheme_is_a_contact(typed: str) -> None:
-    assert read_contact(f" {typed} ") == f"https://{typed}"
-
-
 def test_a_late_text_is_no_name() -> None:
     talk = asked("sellername")
     talk.now = NOW + 25 * 3600 * 1000
     assert talk.say("see you tomorrow").seller.profile == ANNA
+
+
+# A host that imitates another one is shown in ASCII wherever a seller reads it.
+
+
+HOST, SHOWN = "\u0440aypal.example", "xn--aypal-uye.example"
+
+
+def test_where_payers_go_afterwards() -> None:
+    draft = NewDraft(id=FORM, step="review", redirect_url=f"https://{HOST}/thanks")
+    line = field_texts.redirect_line(draft, KNOWN)
+    assert line is not None
+    assert f"https://{SHOWN}/thanks" in line
+    redirect = request_fields.BY_NAME["redirect"]
+    assert redirect.words(draft.redirect_url, KNOWN) == f"https://{SHOWN}/thanks"
+    assert HOST not in str(redirect.label(draft, KNOWN))
+
+
+def test_addresses_for_notices_and_contacts() -> None:
+    email = request_fields.BY_NAME["email"]
+    assert email.words(f"anna@{HOST}", KNOWN) == f"anna@{SHOWN}"
+    for contact, shown in ((f"https://{HOST}/", SHOWN), (f"anna@{HOST}", f"anna@{SHOWN}")):
+        profile = replace(Profile(), contact=contact)
+        assert shown in str(seller_texts.profile_line("sellercontact", profile, "en"))
+
+
+def test_the_server_of_a_wallet() -> None:
+    talk = connecting("lnbits").say(f"https://{HOST}")
+    talk.press("back", talk.form.step)
+    assert "Keep: https://xn--aypal-uye.e…" in labels(talk.replies[-1].rows)

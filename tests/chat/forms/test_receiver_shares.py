@@ -231,9 +231,3 @@ def test_any_text_is_parsed_or_answered_by_a_problem(text: str, currency: str) -
         else:
             total_of_amounts(found, currency)
             assert isinstance(divide_price(found, 1000, currency), tuple | Problem)
-
-
-def test_an_amount_that_may_mean_thousands_is_refused() -> None:
-    talk = open_option("receivers").say("$anna 1.005\n$ben rest")
-    assert "⚠ “1.005” can be read in more than one way." in talk.last
-    assert talk.form.receivers == ()

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.store.link_rows import PaymentLink
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.reconciler_service import RecordedSleep
 from tests.support.service_harness import client as http_client
 from tests.support.webhook_sender import WebhookSender, serve
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture

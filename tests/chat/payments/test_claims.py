@@ -63,11 +63,11 @@ async def test_a_claim_made_again_after_it_lapsed_is_asked_again(
     assert the_claim(chat).lapses_at > chat.clock() + HELD
 
 
-@pytest.mark.parametrize("event", ["checkout.lapsed", "", 7, ["a"], {"b": 1}, "x" * 5000])
 async def test_an_unknown_event_is_answered_200_and_ignored(
-    service: WebhookSender, chat: ChatHarness, event: Any
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
-    assert await service.send_signed(PAID | {"event": event}) == 200
+    for event in ("checkout.lapsed", "", 7, ["a"], {"b": 1}, "x" * 5000):
+        assert await service.send_signed(PAID | {"event": event}) == 200
     assert service.nothing_happened()
     assert chat.rows("claims") == []
 
@@ -79,22 +79,12 @@ async def test_a_claim_needs_the_same_proof_as_a_payment(
     assert chat.rows("claims") == []
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"checkoutId": None},
-        {"checkoutId": "a\x00b"},
-        {"checkoutId": "x" * 201},
-        {"paymentRequestId": "f" * 24},
-        {"claimedAt": None},
-        {"claimedAt": "yesterday"},
-    ],
-    ids=str,
-)
 async def test_a_claim_without_ids_or_time_is_refused(
-    service: WebhookSender, chat: ChatHarness, fields: dict[str, Any]
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
-    assert await service.send_signed(CLAIMED | fields) == 400
+    wrong: list[dict[str, Any]] = [{"checkoutId": one} for one in (None, "a\x00b", "x" * 201)]
+    wrong += [{"paymentRequestId": "f" * 24}, {"claimedAt": None}, {"claimedAt": "yesterday"}]
+    assert [await service.send_signed(CLAIMED | one) for one in wrong] == [400] * len(wrong)
     assert (chat.rows("claims"), chat.said) == ([], [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,6 +20,7 @@ from bot.chat.store.payment_marks import FoundPayment, find_payments
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Transaction
 from bot.interface.parts import AmountChoice
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, REQUEST_ID, ChatHarness, service_answer
 from tests.support.claim_steps import CLAIMED, CONFIRMED
 from tests.support.databases import POSTGRESQL
@@ -27,10 +28,6 @@ from tests.support.overlapping import overlap
 from tests.support.service_harness import client as http_client
 from tests.support.telegram_limits import check
 from tests.support.webhook_sender import SECRET, WebhookSender, serve
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 GOAL = 100_000
 NEWS = "🎉 Goal reached: "

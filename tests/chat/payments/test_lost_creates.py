@@ -25,7 +25,7 @@ from tests.support.databases import SQLITE
 from tests.support.free_ports import free_port
 from tests.support.handcash_server import handcash
 from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
-from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW, busy
+from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW
 
 
 @pytest.fixture
@@ -236,17 +236,6 @@ async def test_a_create_that_was_not_sent_needs_no_settling_time(
         assert (calling.state(link), len(server.made)) == (LIVE, 1)
         await client.close()
     assert calling.waiting == []
-
-
-async def test_a_throttled_create_is_retried_after_retry_after(
-    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
-) -> None:
-    await cloud.create(link, busy(17))
-    assert chat.texts == [service_text("busy")]
-    await cloud.advance(16.999)
-    assert len(cloud.server.calls) == 1
-    await cloud.advance(0.001)
-    assert (cloud.server.asked("POST"), cloud.state(link)) == (2, LIVE)
 
 
 @pytest.mark.only(SQLITE, "its one lock")

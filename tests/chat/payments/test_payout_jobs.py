@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from bot.core.database.database import Database
 from bot.core.outbox import outbox
 from bot.core.text.translations import languages, t
 from bot.interface.vocabulary import NO_PAYOUT
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.payout_answers import answer, link, refusal
@@ -26,10 +27,6 @@ from tests.support.payout_forms import IBAN, KEY, LIGHTNING, RAILS, SEPA
 from tests.support.request_jobs import ScriptedJobs
 from tests.support.scripted_server import ScriptedServer
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 DOWN = http_response(503)
 

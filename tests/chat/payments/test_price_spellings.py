@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,13 +14,10 @@ from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import FAILED, LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness
 from tests.support.request_jobs import PLACE, HandCashJobs
 from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, ServerFailure, busy
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
 FINE = ServerFailure(works=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -23,6 +23,7 @@ from bot.chat.store import link_rows, seller_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.database.vault import Vault
+from bot.sandbox.world.people import Person
 from bot.service.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
@@ -33,10 +34,6 @@ from tests.support.outbox_queue import bodies
 from tests.support.request_jobs import IMAGES, RequestJobs, create_answer, list_answer
 from tests.support.scripted_server import CUT, ScriptedServer, open_scripted_server
 from tests.support.service_harness import make_service
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 IMAGE = "0123456789ab0123456789ab"
 ANNA = Profile("Anna's Bakery", IMAGE, "Bread", "@anna_bakes", "green")

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
 from bot.chat.model.remote_request import RemoteRequest, ServerPrice
 from bot.chat.payments.client import Client
-from bot.core import errors, exact_json, stored_json
+from bot.core import errors, stored_json
+from bot.core.database.database import Database
+from bot.core.database.vault import Vault
 from bot.core.errors import BotError, FieldProblem
+from bot.core.net.http_client import app_client
 from bot.interface.bodies import MarksBody
 from bot.interface.fields import MAX_SECONDS
+from bot.service.app import create_app
+from bot.service.requests import applications
+from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import service_answer as answer_with
 from tests.support.http_messages import http_response
 from tests.support.scripted_server import CUT, ScriptedServer, open_scripted_server
-from tests.support.service_harness import NOON
+from tests.support.service_harness import LOOPBACK, NEW, NOON, Clock, make_service
 
 LEAST = {"id": ID, "paymentRequestUrl": URL}
 
@@ -65,48 +70,28 @@ async def test_an_address_with_a_path_is_kept(peer: ScriptedServer) -> None:
     assert peer.calls[0].path == "/cloud/v3/paymentRequests?limit=100"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
-    client: Client, peer: ScriptedServer, status: int
+    client: Client, peer: ScriptedServer
 ) -> None:
     async with open_scripted_server() as other:
-        await peer.add_answers(http_response(status, Location=f"{other.url}/v3/paymentRequests"))
-        with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
-            await client.create({}, "key")
+        for status in (301, 302, 303, 307, 308):
+            moved = http_response(status, Location=f"{other.url}/v3/paymentRequests")
+            await peer.add_answers(moved)
+            with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
+                await client.create({}, "key")
         assert other.calls == []
 
 
-@pytest.mark.parametrize(
-    "other", ["//evil.test/x", "http://evil.test/", "../../x", "a/b?c#d", "ü "]
-)
 async def test_an_id_of_any_form_stays_one_part_of_the_path(
-    client: Client, peer: ScriptedServer, other: str
+    client: Client, peer: ScriptedServer
 ) -> None:
-    await peer.add_answers(http_response(200, LEAST))
-    await client.get(other)
-    path = peer.calls[0].path
-    assert path.startswith("/v3/paymentRequests/")
-    assert path.count("/") == 3
-    assert "?" not in path
-
-
-@pytest.mark.parametrize(
-    "amount",
-    [
-        Decimal("0.1") + Decimal("0.2"),
-        Decimal("0.00000001"),
-        Decimal(1000000000),
-        Decimal("999999999.99999999"),
-        Decimal("5.00"),
-    ],
-)
-async def test_amounts_go_out_exact_and_as_numbers(
-    client: Client, peer: ScriptedServer, amount: Decimal
-) -> None:
-    await peer.add_answers(http_response(200, LEAST))
-    await client.create({"sendAmount": amount}, "key")
-    assert b'"sendAmount":"' not in peer.calls[0].body
-    assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
+    for other in ("//evil.test/x", "http://evil.test/", "../../x", "a/b?c#d", "ü "):
+        await peer.add_answers(http_response(200, LEAST))
+        await client.get(other)
+        path = peer.calls[-1].path
+        assert path.startswith("/v3/paymentRequests/")
+        assert path.count("/") == 3
+        assert "?" not in path
 
 
 async def test_missing_fields_are_none(client: Client, peer: ScriptedServer) -> None:
@@ -136,27 +121,25 @@ def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.parametrize(
-    ("told_at", "read_at"),
-    [
-        (None, None),
-        ("", None),
-        (" ", None),
-        ("2027-01-15T08:00:00Z", NOON),
-        ("2027-01-15T08:00:00.000Z", NOON),
-        ("2027-01-15T09:00:00+01:00", NOON),
-        ("2027-01-15T08:00:00", NOON),
-        (1_800_000_000, NOON),
-        (1_800_000_000.5, NOON + 500),
-        (0, 0),
-    ],
-)
+TIMES: dict[Any, int | None] = {
+    **dict.fromkeys((None, "", " ")),
+    "2027-01-15T08:00:00Z": NOON,
+    "2027-01-15T08:00:00.000Z": NOON,
+    "2027-01-15T09:00:00+01:00": NOON,
+    "2027-01-15T08:00:00": NOON,
+    1_800_000_000: NOON,
+    1_800_000_000.5: NOON + 500,
+    0: 0,
+}
+
+
 @pytest.mark.usefixtures("_far_from_greenwich")
 async def test_times_are_parsed_as_text_and_as_seconds(
-    client: Client, peer: ScriptedServer, told_at: Any, read_at: int | None
+    client: Client, peer: ScriptedServer
 ) -> None:
     """A time without a zone is UTC, whatever this machine's zone."""
-    assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
+    read = {told: (await created(client, peer, expiresAt=told)).expires_at for told in TIMES}
+    assert read == TIMES
 
 
 SHARES: list[dict[str, Any]] = [{"sendAmount": 2}, {"sendAmount": "0.50"}]
@@ -186,26 +169,21 @@ PRICES: list[tuple[dict[str, Any], ServerPrice | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
 async def test_a_price_is_found_wherever_the_server_sends_it(
-    client: Client, peer: ScriptedServer, fields: dict[str, Any], price: ServerPrice | None
+    client: Client, peer: ScriptedServer
 ) -> None:
-    answer = await created(client, peer, **fields)
-    assert answer.price == price
-    assert stored_json.read(RemoteRequest, stored_json.write(RemoteRequest, answer)) == answer
+    for fields, price in PRICES:
+        answer = await created(client, peer, **fields)
+        assert answer.price == price, fields
+        assert stored_json.read(RemoteRequest, stored_json.write(RemoteRequest, answer)) == answer
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"customParameters": {"listing": "abc"}},
-        {"notifications": {"webhook": {"customParameters": {"listing": "abc"}}}},
-    ],
-)
 async def test_the_link_is_found_wherever_the_server_echoes_it(
-    client: Client, peer: ScriptedServer, parameters: dict[str, Any]
+    client: Client, peer: ScriptedServer
 ) -> None:
-    assert (await created(client, peer, **parameters)).link_id == "abc"
+    echoed = {"customParameters": {"listing": "abc"}}
+    for parameters in (echoed, {"notifications": {"webhook": echoed}}):
+        assert (await created(client, peer, **parameters)).link_id == "abc"
 
 
 NO_REQUEST: list[Any] = [
@@ -216,54 +194,48 @@ NO_REQUEST: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("body", NO_REQUEST, ids=range(len(NO_REQUEST)))
 async def test_an_answer_that_is_no_payment_request_is_a_bad_answer(
-    client: Client, peer: ScriptedServer, body: Any
+    client: Client, peer: ScriptedServer
 ) -> None:
-    await peer.add_answers(http_response(200, body))
-    with pytest.raises(errors.BadAnswer):
-        await client.create({}, "key")
+    for body in NO_REQUEST:
+        await peer.add_answers(http_response(200, body))
+        with pytest.raises(errors.BadAnswer):
+            await client.create({}, "key")
+    for body in (b"<html>", b"{", b"NaN", b"\xff"):
+        await peer.add_answers(http_response(200, body))
+        with pytest.raises(errors.BadAnswer, match="no JSON"):
+            await client.create({}, "key")
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"{", b"NaN", b"\xff"])
-async def test_a_success_that_is_no_json_is_a_bad_answer(
-    client: Client, peer: ScriptedServer, body: bytes
-) -> None:
-    await peer.add_answers(http_response(200, body))
-    with pytest.raises(errors.BadAnswer, match="no JSON"):
-        await client.create({}, "key")
+REFUSALS: list[tuple[int, str | None, type[BotError]]] = [
+    (400, "invalidBody", errors.InvalidBody),
+    (400, "emailUnavailable", errors.EmailUnavailable),
+    (400, "somethingNew", errors.InvalidBody),
+    (400, None, errors.InvalidBody),
+    (422, None, errors.InvalidBody),
+    (401, "unauthorized", errors.Unauthorized),
+    (403, None, errors.Unauthorized),
+    (404, "notFound", errors.NotFound),
+    (405, None, errors.MethodNotAllowed),
+    (409, "notLimited", errors.NotLimited),
+    (409, "notEnoughUnits", errors.NotEnoughUnits),
+    (409, "idempotencyMismatch", errors.IdempotencyMismatch),
+    (413, None, errors.BodyTooLarge),
+    (415, None, errors.UnsupportedMediaType),
+    (418, None, errors.BadAnswer),
+    (429, "rateLimited", errors.Throttled),
+    (500, "internal", errors.Overloaded),
+    (503, None, errors.Overloaded),
+]
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "kind"),
-    [
-        (400, "invalidBody", errors.InvalidBody),
-        (400, "emailUnavailable", errors.EmailUnavailable),
-        (400, "somethingNew", errors.InvalidBody),
-        (400, None, errors.InvalidBody),
-        (422, None, errors.InvalidBody),
-        (401, "unauthorized", errors.Unauthorized),
-        (403, None, errors.Unauthorized),
-        (404, "notFound", errors.NotFound),
-        (405, None, errors.MethodNotAllowed),
-        (409, "notLimited", errors.NotLimited),
-        (409, "notEnoughUnits", errors.NotEnoughUnits),
-        (409, "idempotencyMismatch", errors.IdempotencyMismatch),
-        (413, None, errors.BodyTooLarge),
-        (415, None, errors.UnsupportedMediaType),
-        (418, None, errors.BadAnswer),
-        (429, "rateLimited", errors.Throttled),
-        (500, "internal", errors.Overloaded),
-        (503, None, errors.Overloaded),
-    ],
-)
-async def test_each_refusal_raises_its_own_error(
-    client: Client, peer: ScriptedServer, status: int, code: str | None, kind: type[BotError]
-) -> None:
-    await peer.add_answers(http_response(status, {"code": code, "message": "Words.", "info": []}))
-    with pytest.raises(BotError) as caught:
-        await client.create({}, "key")
-    assert type(caught.value) is kind
+async def test_each_refusal_raises_its_own_error(client: Client, peer: ScriptedServer) -> None:
+    for status, code, kind in REFUSALS:
+        refusal: dict[str, Any] = {"code": code, "message": "Words.", "info": []}
+        await peer.add_answers(http_response(status, refusal))
+        with pytest.raises(BotError) as caught:
+            await client.create({}, "key")
+        assert type(caught.value) is kind, (status, code)
 
 
 async def test_a_refusal_carries_its_field_and_message(
@@ -278,33 +250,25 @@ async def test_a_refusal_carries_its_field_and_message(
     assert caught.value.info == (FieldProblem("product.name", "Too long."), FieldProblem("", "5"))
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'])
 async def test_a_refusal_without_a_message_has_our_own(
-    client: Client, peer: ScriptedServer, body: bytes
+    client: Client, peer: ScriptedServer
 ) -> None:
-    await peer.add_answers(http_response(400, body))
-    with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
-        await client.create({}, "key")
+    for body in (b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'):
+        await peer.add_answers(http_response(400, body))
+        with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
+            await client.create({}, "key")
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        *(("17", 17), ("soon", None), ("-1", None), ("", None), ("1.5", None), ("0", None)),
-        ("Fri, 15 Jan 2027 08:02:00 GMT", 120),
-        ("Fri, 15 Jan 2027 07:00:00 GMT", None),
-    ],
-)
-async def test_retry_after_is_parsed_as_seconds(
-    client: Client, peer: ScriptedServer, header: str, seconds: float | None
-) -> None:
+async def test_retry_after_is_parsed_as_seconds(client: Client, peer: ScriptedServer) -> None:
     """It is sent as seconds or as a date, which is compared with the server's own Date."""
-    await peer.add_answers(
-        http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT")
-    )
-    with pytest.raises(errors.Overloaded) as caught:
-        await client.create({}, "key")
-    assert caught.value.retry_after == seconds
+    date = "Fri, 15 Jan 2027 08:00:00 GMT"
+    seconds = {"17": 17, "Fri, 15 Jan 2027 08:02:00 GMT": 120}
+    odd = ("soon", "-1", "", "1.5", "0", "Fri, 15 Jan 2027 07:00:00 GMT")
+    for header in (*seconds, *odd):
+        await peer.add_answers(http_response(429, Retry_After=header, Date=date))
+        with pytest.raises(errors.Overloaded) as caught:
+            await client.create({}, "key")
+        assert caught.value.retry_after == seconds.get(header), header
 
 
 async def test_a_lost_answer_and_a_refused_connection_are_unreachable(
@@ -356,3 +320,53 @@ async def test_impossible_numbers_of_units_are_unknown(
     client: Client, peer: ScriptedServer, units: float
 ) -> None:
     assert (await created(client, peer, remainingUnits=units)).remaining_units is None
+
+
+# Our own service understands every call of the client, over a socket and within the process.
+
+
+async def with_service(
+    db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]], *, inside: bool
+) -> None:
+    """Run a function with a client of our own service."""
+    vault = Vault("key")
+    made = db.run(lambda tx: applications.create(tx, vault, "bot", clock()))
+    service = make_service(db, clock, "http://pay.test", allow=LOOPBACK)
+    app = create_app(service)
+    if inside:
+        http = app_client(app)
+        await act(Client("http://bot.internal", made.app_id, made.app_secret, http=http))
+        return
+    async with serve_asgi(app) as root:
+        client = Client(root, made.app_id, made.app_secret)
+        await act(client)
+        await client.close()
+
+
+@pytest.mark.parametrize("inside", [True, False])
+async def test_our_own_service_understands_every_call(
+    db: Database, clock: Clock, *, inside: bool
+) -> None:
+    webhook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": "abc"}}
+    body = NEW | {"notifications": {"webhook": webhook}}
+
+    async def act(client: Client) -> None:
+        made = await client.create(body, "abc")
+        assert await client.create(body, "abc") == made
+        assert (made.link_id, made.is_enabled) == ("abc", True)
+        assert (await client.get(made.id), await client.find_by_link("abc", NOON)) == (
+            made,
+            [made],
+        )
+        assert await client.find_by_link("other", NOON) == []
+        await client.pause(made.id)
+        clock.advance(1)
+        assert (await client.get(made.id)).is_enabled is False
+        await client.resume(made.id, None)
+        assert (await client.get(made.id)).is_enabled is True
+        await client.delete(made.id)
+        await client.delete(made.id)
+        with pytest.raises(errors.NotFound):
+            await client.get(made.id)
+
+    await with_service(db, clock, act, inside=inside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,15 +14,12 @@ from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRI
 from bot.chat.store import link_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import errors
-from tests.support.bare_requests import item, looks, units
-from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
+from bot.sandbox.world.people import Person
+from tests.support.bare_requests import item
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.scripted_server import CUT, ScriptedServer
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 BACKOFF = [delay / 1000 for delay in RETRIES.delays]
 
@@ -180,15 +177,3 @@ async def test_failures_of_many_requests_are_a_failure_of_the_server(
     with pytest.raises(errors.Overloaded):
         await looking.compare()
     assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
-
-
-async def test_observations_before_a_failure_are_remembered(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    link = chat.add_link(sam, DROP, service_answer())
-    gone = item(link, **units(4))
-    assert await looks(chat, looking, peer, gone) == 0
-    await peer.add_answers(http_response(500))
-    with pytest.raises(errors.Overloaded):
-        await looking.compare()
-    assert await looks(chat, looking, peer, gone) == 1

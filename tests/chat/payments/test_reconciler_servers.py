@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
+from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.request_bodies import Addresses, request_body
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.store import link_rows
-from bot.chat.store.link_rows import LIVE
+from bot.chat.store.link_rows import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.payment_rows import Payment
+from bot.sandbox.world.people import Person
 from tests.support.asgi_server import serve_asgi
 from tests.support.bare_requests import item, looks, units
 from tests.support.chat_harness import (
@@ -31,21 +33,6 @@ from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.scripted_server import ScriptedServer
 from tests.support.webhook_sender import HELD, record_claim
 
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
-
-async def test_units_that_stay_gone_for_a_minute_were_sold(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    """The alerts show the price, marked as found later, and no payer."""
-    link = chat.add_link(sam, DROP, service_answer())
-    gone = item(link, **units(3))
-    assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
-    told_now = [(one.amount, one.payer, one.found) for one in alerts(chat)]
-    assert told_now == [(250, {}, True)] * 2
-    assert chat.link(link.id).paid_count == 2
-
 
 async def test_webhooks_that_arrive_meanwhile_count(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
@@ -58,28 +45,6 @@ async def test_webhooks_that_arrive_meanwhile_count(
         assert await chat.record(link, payment, None)
     assert await looks(chat, looking, peer, item(link, **units(1))) == 1
     assert [alert.found for alert in alerts(chat)] == [False, False, True]
-
-
-async def test_units_that_are_back_at_the_second_comparison_were_not_sold(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    link = chat.add_link(sam, DROP, service_answer())
-    for left in (0, 5, 0, 4, 5):
-        count = await looks(chat, looking, peer, item(link, **units(left)))
-        assert count == (left == 4)
-    assert len(alerts(chat)) == 1
-
-
-async def test_two_comparisons_within_a_minute_count_as_one(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    link = chat.add_link(sam, DROP, service_answer())
-    gone = item(link, **units(3))
-    assert await looks(chat, looking, peer, gone) == 0
-    chat.clock.advance(-61 + 30)
-    assert await looks(chat, looking, peer, gone) == 0
-    chat.clock.advance(-61 + 30)
-    assert await looks(chat, looking, peer, gone) == 2
 
 
 async def test_a_late_webhook_replaces_a_placeholder_as_possibly_repeated(
@@ -177,22 +142,6 @@ async def test_payments_that_are_counted_but_not_listed_are_recorded_by_their_nu
     assert [alert.amount for alert in alerts(chat)] == [500, 500]
 
 
-async def test_a_gap_between_count_and_list_is_reported_once(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    """The list is not read again at each comparison either."""
-    link = chat.add_link(sam, COFFEE, service_answer())
-    counted = http_response(200, {"items": [item(link, paymentsCount=2)]})
-    with capture_logs() as logs:
-        await peer.add_answers(
-            counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted
-        )
-        assert [await looking.compare() for _ in range(2)] == [1, 0]
-    said = [(line["number"], line["listing"]) for line in logs if line["log_level"] == "warning"]
-    assert said == [(1, link.id)]
-    assert len(peer.calls) == 3
-
-
 async def test_a_payment_dated_in_the_future_is_found_when_its_time_has_come(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
@@ -252,3 +201,78 @@ async def test_underpaid_money_that_became_a_sale_is_found_again(
     (row,) = chat.rows("received_payments")
     assert (row["amount"], row["underpaid"]) == (250, 0)
     assert chat.link(link.id).paid_count == 1
+
+
+# Doubles: requests that a server has twice are deleted, but one that was paid is not.
+
+
+OTHER = "f" * 24
+
+
+@pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
+async def test_a_double_request_is_deleted(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
+) -> None:
+    """It is deleted in every state of the link: nobody has its link."""
+    link = chat.add_link(sam, DROP, service_answer(), state=state)
+    await peer.add_answers(
+        http_response(200, {"items": [item(link), item(link, OTHER)]}), http_response(200)
+    )
+    await looking.compare()
+    assert [(call.method, call.path) for call in peer.calls[1:]] == [
+        ("DELETE", f"/v3/paymentRequests/{OTHER}")
+    ]
+
+
+async def test_a_request_of_a_failed_create_is_deleted(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    link = chat.add_link(sam, state=FAILED)
+    await peer.add_answers(http_response(200, {"items": [item(link)]}), http_response(404))
+    await looking.compare()
+    assert [call.method for call in peer.calls] == ["GET", "DELETE"]
+
+
+async def test_doubles_are_left_alone_while_the_create_job_is_at_work(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    link = chat.add_link(sam, COFFEE)
+    both = item(link), item(link, OTHER, paymentsCount=1)
+    assert await looks(chat, looking, peer, *both) == 0
+    assert len(peer.calls) == 1
+
+
+async def test_a_deleted_links_own_request_is_not_touched(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    """A server that has it counted as having lost it; its link may be in use."""
+    link = chat.add_link(sam, COFFEE, service_answer(), state=DELETED)
+    await looks(chat, looking, peer, item(link))
+    assert len(peer.calls) == 1
+
+
+PAID_TWICE: list[tuple[RequestSpec, dict[str, Any]]] = [
+    (COFFEE, {"paymentsCount": 1}),
+    (DROP, units(4)),
+    (PAINTING, {"isEnabled": False}),
+]
+
+
+@pytest.mark.parametrize("case", PAID_TWICE, ids=range(3))
+async def test_a_paid_double_is_left_to_the_operator(
+    chat: ChatHarness,
+    looking: Reconciler,
+    peer: ScriptedServer,
+    sam: Person,
+    case: tuple[RequestSpec, dict[str, Any]],
+) -> None:
+    """It is logged once, not at each comparison."""
+    spec, fields = case
+    link = chat.add_link(sam, spec, service_answer())
+    with capture_logs() as logs:
+        for _ in range(2):
+            await looks(chat, looking, peer, item(link, OTHER, **fields))
+    assert [call.method for call in peer.calls] == ["GET", "GET"]
+    said = [(line["listing"], line["request"]) for line in logs if line["log_level"] == "error"]
+    assert said == [(link.id, OTHER)]
+    assert alerts(chat) == []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.cards.request_card import card_of, status_of
 from bot.chat.model.request_spec import CodeCounts
 from bot.chat.payments.recording import PaymentRecorder
-from bot.chat.store.link_rows import STOPPED
+from bot.chat.store import link_rows
+from bot.chat.store.link_rows import STOPPED, PaymentLink
 from bot.chat.store.payment_rows import (
     BY_WEBHOOK,
     FOUND_LATER,
@@ -21,7 +21,9 @@ from bot.chat.store.payment_rows import (
     RevenueTotals,
     revenue_totals,
 )
+from bot.core.database.database import Transaction
 from bot.core.outbox.queue_policy import ALERT
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import (
     COFFEE,
     DROP,
@@ -31,10 +33,8 @@ from tests.support.chat_harness import (
     ChatHarness,
     service_answer,
 )
+from tests.support.counted_statements import CountedTransaction
 from tests.support.databases import SQLITE
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 def test_the_status_of_a_link_is_one_word(chat: ChatHarness, sam: Person) -> None:
@@ -308,3 +308,40 @@ def test_a_payment_reads_none_of_the_others_of_its_request(chat: ChatHarness) ->
     plan = chat.db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {FREE_PLACEHOLDERS}", **given))
     first = str(plan[0]["detail"])
     assert first.endswith("(request_id=? AND transaction_id>? AND transaction_id<?)")
+
+
+# How many statements a webhook of a payment takes: all of a burst wait for one writer.
+
+
+def record(
+    chat: ChatHarness, link: PaymentLink, *numbers: int, units: int | None = None
+) -> list[str]:
+    """Record payments as the receiver does; return the statements of the last one."""
+
+    def work(tx: Transaction, number: int) -> list[str]:
+        counted = CountedTransaction(tx)
+        known = link_rows.link_by_token(counted, link.token)
+        assert known is not None
+        payment = Payment(known.request_id or "", f"t{number}", 250, "USD", {})
+        left = None if units is None else units - number
+        assert chat.recorder.receive(counted, known, payment, left)
+        return counted.texts
+
+    return [chat.db.run(lambda tx: work(tx, number)) for number in numbers][-1]  # noqa: B023 - run at once
+
+
+def test_a_payment_behind_others_is_nine_statements(chat: ChatHarness, sam: Person) -> None:
+    """Link, placeholders, payment, revenue added and read, cards, seller, and two of the put."""
+    link = chat.add_link(sam, COFFEE, service_answer(remaining_units=None))
+    assert len(record(chat, link, 1, 2)) == 9
+
+
+def test_the_first_payment_opens_the_lane_of_its_chat(chat: ChatHarness, sam: Person) -> None:
+    link = chat.add_link(sam, COFFEE, service_answer(remaining_units=None))
+    assert len(record(chat, link, 1)) == 11
+
+
+def test_a_unit_sold_is_two_statements_more(chat: ChatHarness, sam: Person) -> None:
+    """The units left are stored in the answer, and what time changes next is read from it."""
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
+    assert len(record(chat, link, 1, 2, units=3)) == 11

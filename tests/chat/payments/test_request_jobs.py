@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +19,9 @@ from bot.chat.store import post_rows, seller_rows
 from bot.chat.store.link_rows import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import (
     COFFEE,
-    PAINTING,
     REQUEST_ID,
     STICKERS,
     URL,
@@ -39,9 +38,6 @@ from tests.support.request_jobs import (
     price_fields,
 )
 from tests.support.scripted_server import CUT, open_scripted_server
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture
@@ -72,29 +68,6 @@ async def test_create_sends_the_spec_as_the_interface_has_it(
         "expirationType": "limit",
         "totalUnits": 3,
     }
-
-
-@pytest.mark.parametrize(
-    ("spec", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
-)
-async def test_only_a_drop_sends_units_and_an_empty_description_is_left_out(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person, spec: RequestSpec, expiration: str
-) -> None:
-    await asking.ask("create", chat.add_link(sam, spec), create_answer(spec))
-    body = exact_json.loads(asking.peer.calls[0].body)
-    assert body["expirationType"] == expiration
-    assert "totalUnits" not in body
-    assert body["product"] == {"name": spec.name}
-    assert "denominationCurrencyCode" not in body
-
-
-async def test_another_instrument_makes_the_price_a_denomination(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person
-) -> None:
-    asking.handler = asking.made(asking.client, instrument="BSV")
-    await asking.ask("create", chat.add_link(sam), create_answer(COFFEE, "BSV"))
-    body = exact_json.loads(asking.peer.calls[0].body)
-    assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
 
 
 @pytest.mark.parametrize(
@@ -145,18 +118,6 @@ async def test_a_new_requests_end_is_scheduled(
     assert chat.db.run(post_rows.next_due) == end // 1000 * 1000
 
 
-async def test_a_lost_answer_makes_no_second_request(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person
-) -> None:
-    """The server's list is searched before anything is created."""
-    link = chat.add_link(sam)
-    asking.put("create", link)
-    assert await asking.work(CUT) == [("POST", "paymentRequests")]
-    chat.clock.advance(60)
-    assert await asking.work(list_answer(link)) == [("GET", "paymentRequests")]
-    assert (asking.state(link), len(chat.said)) == (LIVE, 2)
-
-
 async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
@@ -168,16 +129,6 @@ async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
     assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
     keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
     assert keys == {link.id}
-
-
-async def test_a_create_that_a_crash_cut_short_is_searched_for_first(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person
-) -> None:
-    link = chat.add_link(sam)
-    asking.put("create", link)
-    asking.crash()
-    assert await asking.work(list_answer(link)) == [("GET", "paymentRequests")]
-    assert asking.state(link) == LIVE
 
 
 DOWN = [
@@ -236,27 +187,16 @@ async def test_a_create_is_given_up_after_a_day_of_outage(
     assert chat.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
 
 
-@pytest.mark.parametrize(
-    ("field", "step"),
-    [
-        ("product.name", "name"),
-        ("receivers[0].sendAmount", "amount"),
-        ("receivers[0].destination", "destination"),
-        ("instrumentCurrencyCode", "currency"),
-        ("totalUnits", "units"),
-        ("somethingElse", "review"),
-    ],
-)
 async def test_a_refusal_opens_the_form_at_the_step_it_is_about(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person, field: str, step: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     link = chat.add_link(sam, STICKERS)
     chat.db.run(lambda tx: seller_rows.change(tx, sam.id, destination="$anna"))
-    info = [{"field": field, "message": "Up to <25> characters."}]
+    info = [{"field": "receivers[0].sendAmount", "message": "Up to <25> characters."}]
     refusal = http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
     await asking.ask("create", link, refusal)
     (row,) = chat.rows("drafts")
-    assert exact_json.loads(row["body"])["step"] == step
+    assert exact_json.loads(row["body"])["step"] == "amount"
     assert (asking.state(link), asking.waits) == (FAILED, None)
     (text,) = chat.texts
     assert "Up to &lt;25&gt; characters." in text
@@ -364,15 +304,6 @@ async def test_a_card_that_cannot_be_refreshed_stays_with_a_text(
     await asking.ask("refresh", link, failure, **PLACE)
     assert chat.texts == [t("en", "service-no-news", name="Coffee")]
     assert (asking.state(link), asking.waits) == (LIVE, None)
-
-
-async def test_during_an_outage_a_card_is_sent_as_last_known_with_a_text(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person
-) -> None:
-    link = chat.add_link(sam, COFFEE, service_answer())
-    await asking.ask("card", link, CUT, **PLACE)
-    assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
-    assert chat.texts[0] == t("en", "service-stale", name="Coffee")
 
 
 async def test_a_waiting_link_delays_no_other(

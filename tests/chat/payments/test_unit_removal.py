@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.chat.payments.client import Client
 from bot.chat.payments.edit_job import REMOVAL_PATIENCE
@@ -14,6 +14,7 @@ from bot.chat.payments.request_bodies import SETTLING
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
+from bot.sandbox.world.people import Person
 from bot.service.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
@@ -23,11 +24,6 @@ from tests.support.sender_harness import SenderHarness
 from tests.support.server_failures import BROKEN, LOST, SLOW, ServerFailure
 from tests.support.service_edits import edited, made, put, puts, saved
 from tests.support.service_harness import LOOPBACK, make_service
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture

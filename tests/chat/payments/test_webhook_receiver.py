@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.webhook import PATH
 from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import PaymentLink
@@ -21,14 +23,12 @@ from bot.core.net import request_body
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.interface.vocabulary import WebhookEvent
+from bot.sandbox.world.people import Person
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.raw_http import endless_body
 from tests.support.service_harness import client
-from tests.support.webhook_sender import APP_SECRET, PAID, SECRET, WebhookSender, serve
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
+from tests.support.webhook_sender import APP_SECRET, HANDCASH, PAID, SECRET, WebhookSender, serve
 
 
 @pytest.fixture
@@ -92,14 +92,12 @@ async def test_200_is_answered_only_after_the_payment_and_its_alert_are_stored(
     assert len(chat.said) == 1
 
 
-@pytest.mark.parametrize("token", ["unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"])
-async def test_an_unknown_address_is_404_to_a_server_with_a_proof(
-    service: WebhookSender, token: str
-) -> None:
-    service.path = f"{PATH}/{token}"
-    assert await service.send_signed(PAID) == 404
-    assert await service.send_signed(PAID | {"event": WebhookEvent.CLAIMED}) == 404
-    assert await service.send(json.dumps(PAID).encode()) == 401
+async def test_an_unknown_address_is_404_to_a_server_with_a_proof(service: WebhookSender) -> None:
+    for token in ("unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"):
+        service.path = f"{PATH}/{token}"
+        assert await service.send_signed(PAID) == 404
+        assert await service.send_signed(PAID | {"event": WebhookEvent.CLAIMED}) == 404
+        assert await service.send(json.dumps(PAID).encode()) == 401
     assert service.nothing_happened()
 
 
@@ -138,54 +136,45 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
-async def test_a_body_that_is_no_json_object_is_refused(
-    service: WebhookSender, body: bytes
-) -> None:
-    assert await service.send(body) == 400
+async def test_a_body_that_is_no_json_object_is_refused(service: WebhookSender) -> None:
+    assert [await service.send(body) for body in MALFORMED] == [400] * len(MALFORMED)
     assert service.nothing_happened()
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"paymentRequestId": "f" * 24},
-        {"paymentRequestId": None},
-        {"paymentRequestId": 5},
-        {"transactionId": None},
-        {"transactionId": ""},
-        {"transactionId": 7},
-        {"transactionId": "x" * 201},
-        {"transactionId": "a\x00b"},
-        {"transactionId": "a\ud800"},
-    ],
-    ids=str,
-)
 async def test_a_signed_body_without_valid_ids_is_400_and_nothing_is_stored(
-    service: WebhookSender, fields: dict[str, Any]
+    service: WebhookSender,
 ) -> None:
-    assert await service.send_signed(PAID | fields) == 400
+    wrong = [{"paymentRequestId": one} for one in ("f" * 24, None, 5)]
+    wrong += [{"transactionId": one} for one in (None, "", 7, "x" * 201, "a\x00b", "a\ud800")]
+    assert [await service.send_signed(PAID | one) for one in wrong] == [400] * len(wrong)
     assert service.nothing_happened()
 
 
-@pytest.mark.parametrize(
-    ("amount", "currency", "minor"),
-    [
-        (Decimal("0.3"), "USD", 30),
-        (Decimal("0.00000001"), "BSV", 1),
-        (Decimal("1e-8"), "BSV", 1),
-        (Decimal("999999999.99999999"), "BTC", 99_999_999_999_999_999),
-        (Decimal(1_000_000_000), "BSV", 100_000_000_000_000_000),
-        (1_000_000_000, "JPY", 1_000_000_000),
-        (Decimal("5.000"), "USD", 500),
-    ],
-)
+EXACT: list[tuple[Decimal | int, str, int]] = [
+    (Decimal("0.3"), "USD", 30),
+    (Decimal("0.00000001"), "BSV", 1),
+    (Decimal("1e-8"), "BSV", 1),
+    (Decimal("999999999.99999999"), "BTC", 99_999_999_999_999_999),
+    (Decimal(1_000_000_000), "BSV", 100_000_000_000_000_000),
+    (1_000_000_000, "JPY", 1_000_000_000),
+    (Decimal("5.000"), "USD", 500),
+]
+
+
+def stored_amounts(chat: ChatHarness) -> dict[str, tuple[int, str]]:
+    """Return the amount of each payment by its transaction."""
+    rows = chat.rows("received_payments")
+    return {row["transaction_id"]: (row["amount"], row["currency"]) for row in rows}
+
+
 async def test_amounts_of_any_size_are_kept_exact(
-    service: WebhookSender, chat: ChatHarness, *, amount: Decimal, currency: str, minor: int
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
-    assert await service.send_signed(PAID | {"amount": amount, "currencyCode": currency}) == 200
-    (row,) = chat.rows("received_payments")
-    assert (row["amount"], row["currency"]) == (minor, currency)
+    for number, (amount, currency, _) in enumerate(EXACT):
+        paid = {"transactionId": f"t{number}", "amount": amount, "currencyCode": currency}
+        assert await service.send_signed(PAID | paid) == 200
+    expected = {f"t{number}": (minor, code) for number, (_, code, minor) in enumerate(EXACT)}
+    assert stored_amounts(chat) == expected
 
 
 @pytest.mark.parametrize(
@@ -206,7 +195,9 @@ async def test_any_user_data_of_the_payer_is_accepted(
     assert len(chat.said) == 1
 
 
-@pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
+@pytest.mark.parametrize(
+    ("left", "known"), [(0, 0), (2, 2), *((odd, 2) for odd in ("2", None, True, -1, 4, 10**30))]
+)
 async def test_the_units_left_are_the_services_else_counted(
     service: WebhookSender, chat: ChatHarness, link: PaymentLink, left: Any, known: int
 ) -> None:
@@ -286,23 +277,21 @@ ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "counts", "word"), ODD_AMOUNTS, ids=range(len(ODD_AMOUNTS)))
 async def test_a_payment_with_any_amount_has_an_alert(
-    service: WebhookSender,
-    chat: ChatHarness,
-    *,
-    fields: dict[str, Any],
-    counts: tuple[int, str],
-    word: str | None,
+    service: WebhookSender, chat: ChatHarness, link: PaymentLink
 ) -> None:
     """An amount in an unknown format must not lose the payment or spoil the sum."""
-    assert await service.send_signed(PAID | fields) == 200
-    (row,) = chat.rows("received_payments")
-    (sum_,) = chat.db.run(lambda tx: payment_rows.revenue_totals(tx, row["listing_id"])).earned
-    assert (row["amount"], row["currency"]) == counts == sum_
-    (text,) = chat.texts
-    assert (word or "received for") in text
-    assert ("⚠️" in text) == (word is not None)
+    sums: Counter[str] = Counter()
+    for number, (fields, (minor, currency), word) in enumerate(ODD_AMOUNTS):
+        assert await service.send_signed(PAID | fields | {"transactionId": f"t{number}"}) == 200
+        sums[currency] += minor
+        text = chat.texts[-1]
+        assert (word or "received for") in text, fields
+        assert ("⚠️" in text) == (word is not None), fields
+    expected = {f"t{number}": counts for number, (_, counts, _) in enumerate(ODD_AMOUNTS)}
+    assert stored_amounts(chat) == expected
+    earned = chat.db.run(lambda tx: payment_rows.revenue_totals(tx, link.id)).earned
+    assert {code: minor for minor, code in earned} == sums
 
 
 async def test_odd_amounts_need_the_same_proof(
@@ -313,16 +302,6 @@ async def test_odd_amounts_need_the_same_proof(
         assert await service.send(body) == 401
         assert await handcash.send(body) == 401
     assert service.nothing_happened()
-
-
-@pytest.mark.parametrize("left", [-1, 4, 10**30])
-async def test_an_impossible_number_of_units_is_counted_instead(
-    service: WebhookSender, chat: ChatHarness, link: PaymentLink, left: int
-) -> None:
-    assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
-    kept = chat.link(link.id).answer
-    assert kept is not None
-    assert kept.remaining_units == 2
 
 
 async def test_a_request_without_units_shows_none_left(chat: ChatHarness, sam: Person) -> None:
@@ -339,8 +318,74 @@ async def test_a_request_without_units_shows_none_left(chat: ChatHarness, sam: P
     assert "SOLD OUT" not in chat.texts[0]
 
 
-async def test_an_amount_that_is_no_number_is_shown_as_the_price(
-    service: WebhookSender, chat: ChatHarness
+# Webhooks as HandCash sends them: proven by the application's secret in the body.
+
+
+WRONG: list[Any] = [
+    *(None, "", "x", APP_SECRET[:-1], APP_SECRET + "x", APP_SECRET.upper(), 5, True, [], {}),
+    *("schlüssel", "half \ud800", [APP_SECRET]),
+]
+
+
+async def test_handcash_is_authenticated_by_the_applications_secret_in_the_body(
+    handcash: WebhookSender, chat: ChatHarness
 ) -> None:
-    assert await service.send_signed(PAID | {"amount": True}) == 200
-    assert chat.rows("received_payments")[0]["amount"] == 250
+    """It sends no amount: the alert shows the price of the request."""
+    assert await handcash.send(json.dumps(HANDCASH).encode()) == 200
+    (row,) = chat.rows("received_payments")
+    assert (row["amount"], row["currency"]) == (250, "USD")
+    (text,) = chat.texts
+    assert "$2.50" in text
+
+
+async def test_handcashs_proof_is_enough_for_odd_amounts(
+    handcash: WebhookSender, chat: ChatHarness
+) -> None:
+    body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
+    assert await handcash.send(json.dumps(body).encode()) == 200
+    (text,) = chat.texts
+    assert "The payment service says 0 BSV was paid, but the price is $2.50." in text
+
+
+async def test_handcash_without_the_right_secret_is_401_and_nothing_is_stored(
+    handcash: WebhookSender,
+) -> None:
+    for told in WRONG:
+        body = json.dumps(HANDCASH | {"appSecret": told}).encode()
+        assert await handcash.send(body) == 401, told
+    assert handcash.nothing_happened()
+
+
+async def test_without_a_signing_secret_a_signature_counts_for_nothing(
+    handcash: WebhookSender,
+) -> None:
+    """The signature could not be verified."""
+    assert await handcash.send_signed(PAID) == 401
+    assert handcash.nothing_happened()
+
+
+async def test_the_applications_secret_is_never_kept_nor_logged(
+    handcash: WebhookSender, chat: ChatHarness
+) -> None:
+    sent = (
+        HANDCASH, HANDCASH | {"appSecret": "a-wrong-secret"}, HANDCASH | {"transactionId": 5},
+    )  # fmt: skip
+    with capture_logs() as logs:
+        for body in sent:
+            await handcash.send(json.dumps(body).encode())
+    assert [line["event"] for line in logs] == [
+        *("payment received", "webhook refused", "webhook refused"),
+    ]
+    kept = f"{logs} {chat.rows('received_payments')} {chat.rows('outbox')}"
+    assert APP_SECRET not in kept
+    assert "a-wrong-secret" not in kept
+
+
+async def test_an_alert_shows_the_price_of_a_currency_without_decimals(
+    chat: ChatHarness, sam: Person
+) -> None:
+    spec = RequestSpec("donation", "Tea", None, 500, "JPY", None, "$anna")
+    async with client(serve(chat, None)) as http:
+        handcash = WebhookSender(chat, http, chat.add_link(sam, spec, service_answer()))
+        assert await handcash.send(json.dumps(HANDCASH).encode()) == 200
+    assert "¥500" in chat.texts[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,14 +16,12 @@ from bot.chat.store import sealed_updates
 from bot.core import erasure, errors, exact_json
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import BOT_NAME, VAULT, ChatHarness
 from tests.support.databases import SQLITE
 from tests.support.payout_forms import CONNECTION, KEY, RAILS
 from tests.support.service_harness import Clock
 from tests.support.sqlite_engine import sqlite
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,15 +13,12 @@ from bot.chat.store.message_rows import MOST_WAITING
 from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.sandbox.world.errors import Limits
+from bot.sandbox.world.model import Message
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.outbox_queue import bodies
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-
 
 MOMENT = 0.1
 """Seconds between two acts, so that no limit of the whole bot counts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,6 +13,7 @@ from bot.chat.payments.client import Client
 from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.sandbox.world.errors import Limits
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.crashed_attempts import crash
 from tests.support.outbox_queue import bodies
@@ -22,10 +23,6 @@ from tests.support.request_jobs import ScriptedJobs
 from tests.support.scripted_server import ScriptedServer
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 SECONDS = 9
 """By then a chat has its whole burst again, and what waits for that is due."""

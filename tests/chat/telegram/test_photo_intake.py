@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from fastapi import FastAPI
@@ -29,16 +28,13 @@ from bot.core.outbox.worker import QueueHandler
 from bot.core.text.translations import t
 from bot.sandbox.bot_api import api
 from bot.sandbox.world.errors import Fault
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.crashed_attempts import crash
 from tests.support.crashed_attempts import work as until_dead
 from tests.support.outbox_queue import handle_all
 from tests.support.sample_pictures import photo
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
-
 
 WEEKS = 5 * 7 * 24 * 3600
 

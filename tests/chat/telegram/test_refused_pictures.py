@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,13 +17,10 @@ from bot.chat.telegram.transport import LONGEST_DELAY
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import t
 from bot.sandbox.world.errors import Fault
+from bot.sandbox.world.model import Message
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, URL, ChatHarness, service_answer, telegram_of
 from tests.support.shared_cards import SharedCards
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-
 
 REFUSALS = [
     (400, "Bad Request: IMAGE_PROCESS_FAILED"),
@@ -83,17 +80,19 @@ def is_text(message: Message) -> bool:
     return "text" in message.content
 
 
-@pytest.mark.parametrize(("code", "words"), REFUSALS)
 async def test_a_card_whose_picture_is_refused_is_a_text_with_its_link_at_once(
-    sending: SharedCards, sam: Person, link: PaymentLink, code: int, words: str
+    sending: SharedCards, sam: Person
 ) -> None:
-    fault = Fault("error", method="sendPhoto", code=code, description=words, times=BIG)
-    sending.chat.world.faults.add(fault)
-    shown = await sending.card(link)
-    assert is_text(shown)
-    assert URL in shown.text
-    assert shown.buttons != []
-    assert (len(sam.chat.from_bot()), calls(sending, "sendMessage")) == (1, 1)
+    for number, (code, words) in enumerate(REFUSALS, 1):
+        sending.chat.world.faults.add(
+            Fault("error", method="sendPhoto", code=code, description=words)
+        )
+        told = service_answer(id=f"{number:024x}")
+        shown = await sending.card(sending.chat.add_link(sam, COFFEE, told))
+        assert is_text(shown), words
+        assert URL in shown.text
+        assert shown.buttons != []
+        assert len(sam.chat.from_bot()) == calls(sending, "sendMessage") == number, words
     assert sending.chat.states(sending.queues.messages) == []
 
 

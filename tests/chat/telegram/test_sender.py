@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
@@ -25,19 +25,14 @@ from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 from bot.core.outbox.worker import QueueHandler, Worker
 from bot.sandbox.world.errors import FaultKind, Limits
+from bot.sandbox.world.model import Chat
+from bot.sandbox.world.people import Person
 from bot.sandbox.world.world import TOKEN
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer, telegram_of
 from tests.support.outbox_queue import handle_all
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from bot.sandbox.world.model import Chat
-    from bot.sandbox.world.people import Person
-
 
 MARK = "You may have seen this already.\n"
 

@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
@@ -32,10 +33,6 @@ from tests.support.raw_http import endless_body
 from tests.support.sandbox_server import serving
 from tests.support.scripted_server import CUT, SECONDS, ScriptedServer, open_scripted_server
 from tests.support.service_harness import client
-
-if TYPE_CHECKING:
-    import httpx
-
 
 SECRET = "s3cret_token"
 
@@ -291,30 +288,29 @@ async def test_webhook_an_update_is_stored_and_then_answered_200(
         assert (answer.status_code, stored(chat)) == (200, [5])
 
 
-@pytest.mark.parametrize("told", [None, "", "s3cret_toke", "S3CRET_TOKEN", "schlüssel"])
 async def test_webhook_a_call_without_the_secret_is_401_and_nothing_is_stored(
-    chat: ChatHarness, telegram: httpx.AsyncClient, told: str | None
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
     del telegram.headers[SECRET_HEADER]
-    headers = [] if told is None else [(SECRET_HEADER.encode(), told.encode())]
-    answer = await telegram.post(WEBHOOK_PATH, json=message(5), headers=headers)
-    assert (answer.status_code, stored(chat)) == (401, [])
+    for told in (None, "", "s3cret_toke", "S3CRET_TOKEN", "schlüssel"):
+        headers = [] if told is None else [(SECRET_HEADER.encode(), told.encode())]
+        answer = await telegram.post(WEBHOOK_PATH, json=message(5), headers=headers)
+        assert (answer.status_code, stored(chat)) == (401, []), told
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *(b"", b"{", b"[]", b"5", b"{}", b'{"update_id": "5"}', b'{"update_id": 5, "message": 1}'),
-        *(b"\xff", b"[" * 100_000, b'{"update_id": NaN}', b" " * 1024 * 1024),
-        b'{"update_id": 5, "message": {"a": ' + b"[" * 99 + b"]" * 99 + b"}}",
-    ],
-    ids=range(12),
+MALFORMED = (
+    *(b"", b"{", b"[]", b"5", b"{}", b'{"update_id": "5"}', b'{"update_id": 5, "message": 1}'),
+    *(b"\xff", b"[" * 100_000, b'{"update_id": NaN}', b" " * 1024 * 1024),
+    b'{"update_id": 5, "message": {"a": ' + b"[" * 99 + b"]" * 99 + b"}}",
 )
+
+
 async def test_webhook_a_malformed_body_is_400_and_nothing_is_stored(
-    chat: ChatHarness, telegram: httpx.AsyncClient, body: bytes
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
-    answer = await telegram.post(WEBHOOK_PATH, content=body)
-    assert (answer.status_code, stored(chat)) == (400, [])
+    answers = [await telegram.post(WEBHOOK_PATH, content=body) for body in MALFORMED]
+    assert [answer.status_code for answer in answers] == [400] * len(MALFORMED)
+    assert stored(chat) == []
 
 
 async def test_webhook_a_body_above_a_mebibyte_is_413_and_nothing_is_stored(
