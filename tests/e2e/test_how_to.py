@@ -39,7 +39,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHECKS = (
     *("tests/test_text_keys.py", "tests/core/text/test_translations.py"),
-    *("tests/core/text/test_wording.py", "tests/chat/conversation/test_old_buttons.py"),
+    *("tests/core/text/test_wording.py", "tests/chat/conversation/test_button_presses.py"),
     *("tests/app/test_rails.py", "tests/app/maintenance/test_personal_columns.py"),
     *("tests/service/api/test_openapi_document.py", "tests/app/test_lead_of_the_chat.py"),
 )
