@@ -27,10 +27,10 @@ def hot_statements() -> Iterator[tuple[str, str]]:
     yield "settle: its units", inventory.TAKE_RESERVED
     yield "settle: the payment and its payer's number", payment_rows.PAYMENT
     yield "settle: its delivery", notification_rows.INSERT
-    yield "deliver: lanes that are open", lanes.OPEN_LANES
+    yield "deliver: lanes that are open", lanes.select_open("open_at")
     yield "deliver: the next message of a lane", claiming.DUE
     yield "deliver: the next batch of a lane", claiming.CLAIM_BATCH
-    yield "deliver: when a lane opens", lanes.STATE_UNORDERED
+    yield "deliver: when a lane opens", lanes.NEXT_DUE
     yield "deliver: the attempt", notification_rows.ADD_ATTEMPT
     yield "pages: the request", request_rows.BY_ID
     yield "receipts: the payment", payment_rows.BY_ID

@@ -1,4 +1,4 @@
-"""Columns of JSON: a value is written and read by the annotations of its type, and checked."""
+"""Typed values as JSON: written and read by the annotations of their types, and checked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from bot.core import stored_json
 from bot.core.errors import Unreadable
 from bot.core.money.amounts import MAX_MINOR
+from bot.core.stored_json import PayloadKinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +74,64 @@ def test_an_object_of_another_server_is_read_again(name: str) -> None:
 def test_any_other_text_is_unreadable(text: str, why: str) -> None:
     with pytest.raises(Unreadable) as raised:
         stored_json.read(Order, text)
+
+    assert str(raised.value) == why
+
+
+# Payloads of queues: each is stored with its kind.
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Animal:
+    kind: str
+
+
+KINDS = PayloadKinds(order=Order, letter=Letter)
+
+
+def test_a_payload_is_a_json_object_with_its_kind() -> None:
+    written = KINDS.encode(ORDER)
+    assert written == f'{{"kind":"order",{STORED[1:]}'
+    assert KINDS.decode(written) == ORDER
+    assert KINDS.decode(KINDS.encode(Letter("Hi"))) == Letter("Hi")
+    assert KINDS.decode('{"kind":"letter","text":"Hi","newer":1}') == Letter("Hi")
+
+
+def test_a_payload_of_another_queue_is_a_bug() -> None:
+    with pytest.raises(KeyError):
+        KINDS.encode(Part(1))
+
+
+def test_a_payload_with_a_field_kind_is_refused_when_the_queue_is_defined() -> None:
+    """The field would overwrite the stored kind, so the message could never be read again."""
+    with pytest.raises(TypeError, match=r"Animal\.kind"):
+        PayloadKinds(letter=Letter, animal=Animal)
+
+
+def test_the_name_of_a_kind_may_be_stored_in_another_field() -> None:
+    named = PayloadKinds("species", letter=Letter, animal=Animal)
+    assert named.encode(Animal("cat")) == '{"species":"animal","kind":"cat"}'
+    assert named.decode('{"species":"animal","kind":"cat"}') == Animal("cat")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ("{}", "its kind is not known"),
+        ('{"kind":["letter"]}', "its kind is not known"),
+        ('{"kind":"letter"}', "text: Field required"),
+        ('{"kind":"letter","text":55}', "text: Input should be a valid string"),
+    ],
+)
+def test_an_unreadable_payload_is_refused_without_its_values(text: str, why: str) -> None:
+    with pytest.raises(Unreadable) as raised:
+        KINDS.decode(text)
 
     assert str(raised.value) == why

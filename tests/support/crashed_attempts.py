@@ -18,9 +18,9 @@ from tests.support.service_harness import Clock
 def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
     """Claim every message and end without an outcome, so often; return the last claim."""
     for _ in range(times):
-        owner = leases.register_owner()
+        owner = leases.LOCAL.register()
         claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
-        leases.unregister_owner(owner)
+        leases.LOCAL.unregister(owner)
         db.run(lambda tx: leases.recover(tx, queue, clock()))
     return claimed
 

@@ -395,10 +395,10 @@ REMEDIES = {
 def _dead_letters(tx: database.Transaction) -> Iterator[findings.Finding]:
     for queue, number in queries.count_by_queue(tx, queries.DEAD).items():
         lines = [f"{number} dead letters: {REMEDIES.get(queue, LOG)}"]
-        for dead in (newest := queries.newest_dead(tx, queue, SHOWN)):
-            when = datetime.fromtimestamp(dead.settled_at / 1000, UTC).isoformat(timespec="seconds")
-            note = sanitize.line(dead.note or "no reason recorded", LONGEST_NOTE)
-            lines.append(f"{when}  {sanitize.line(dead.lane, LONGEST_LANE)}  {note}")
+        for lane, settled_at, reason in (newest := queries.newest_dead(tx, queue, SHOWN)):
+            when = datetime.fromtimestamp(settled_at / 1000, UTC).isoformat(timespec="seconds")
+            note = sanitize.line(reason or "no reason recorded", LONGEST_NOTE)
+            lines.append(f"{when}  {sanitize.line(lane, LONGEST_LANE)}  {note}")
         if number > len(newest):
             lines.append(f"and {number - len(newest)} older")
         yield findings.fix(queue, "\n       ".join(lines))

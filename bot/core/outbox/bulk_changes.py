@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bot.core.database import database
-from bot.core.outbox import lanes, queue_policy
+from bot.core.outbox import lanes
 
 
 def join_waiting(tx: database.Transaction, chosen: str, **given: object) -> int:
@@ -93,24 +93,6 @@ def delete_about(tx: database.Transaction, queue: str, subject: str) -> int:
 def delete_lane(tx: database.Transaction, queue: str, lane: str) -> None:
     """Delete the row of a lane, whose name may identify a person; keep its messages."""
     tx.execute("DELETE FROM lanes WHERE queue = :queue AND lane = :lane", queue=queue, lane=lane)
-
-
-def bring_forward(
-    tx: database.Transaction, queue: queue_policy.Queue, message_id: str, due_at: int
-) -> bool:
-    """Make a message due at `due_at` if that is earlier; return False if it is not waiting."""
-    lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
-    row = tx.one(
-        "UPDATE outbox SET due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"
-        " WHERE id = :id AND queue = :queue AND state = 'waiting' RETURNING lane",
-        id=message_id,
-        queue=queue.name,
-        due_at=due_at,
-    )
-    if row:
-        lanes.reopen(tx, queue, row["lane"])
-        tx.wake(queue.name)
-    return row is not None
 
 
 def _update(tx: database.Transaction, change: str, where: str, values: Mapping[str, object]) -> int:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import itertools
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, TypeAlias
 
 import structlog
 
 from bot.core import errors
 from bot.core.database import database
-from bot.core.outbox import bulk_changes, fairness, groups, lanes, queue_policy, slots
+from bot.core.outbox import bulk_changes, fairness, groups, lanes, paces, queue_policy
 
 Claimed: TypeAlias = tuple[database.Row, Any, str, int]
 """A message's row before this attempt, its body, its lease, and the time when it may go."""
@@ -41,6 +41,13 @@ CLAIM_BATCH = """
     RETURNING id, lane, priority, body, attempts - 1 AS attempts, failures, crashes, uncertain,
     created_at, due_at
 """
+CLOSE_LANES = """
+    UPDATE lanes SET open_at = NULL WHERE queue = :queue AND open_at IS NOT NULL AND lane IN (
+        SELECT lane FROM outbox
+        WHERE queue = :queue AND state = 'leased' AND leased_until = :until
+    )
+"""
+"""Closes the lanes of all batches of a claim, which share their time."""
 
 log = structlog.get_logger()
 
@@ -59,7 +66,7 @@ class Claiming:
         ahead: int = 0,
     ) -> None:
         self._tx, self._queue, self._now, self._owner = tx, queue, now, owner
-        self._slots = slots.Slots(tx, queue, now, ahead)
+        self._slots = paces.Slots(tx, queue, now, ahead)
         self._groups = groups.LaneGroups(tx, queue, now)
 
     def take(self, room: int) -> list[Claimed]:
@@ -72,10 +79,7 @@ class Claiming:
         lanes_read = room + (groups.MAX_PARKED if queue.group else 0)
         turns = fairness.ClassTurns(tx, queue, now, lanes_read)
         claimed: list[Claimed] = []
-        while room > 0 and self._slots.is_free():
-            lane = turns.next_lane()
-            if lane is None:
-                break
+        while room > 0 and self._slots.is_free() and (lane := turns.next_lane()) is not None:
             free = self._groups.free_slots(lane)
             if free == 0:
                 self._groups.park(lane)
@@ -84,8 +88,7 @@ class Claiming:
                     found = self._claim_batch(lane)
                     slots_taken = min(1, len(found))
                 else:
-                    most = room if free is None else min(room, free)
-                    found = self._claim_each(lane, most, turns)
+                    found = self._claim_each(lane, room if free is None else min(room, free), turns)
                     slots_taken = len(found)
                 self._groups.count_claimed(lane, slots_taken)
                 room -= slots_taken
@@ -93,7 +96,7 @@ class Claiming:
         self._slots.store()
         self._groups.store()
         if queue.batch_size and claimed:
-            lanes.close_leased(tx, queue, now + queue.lease)
+            tx.execute(CLOSE_LANES, queue=queue.name, until=now + queue.lease)
         return claimed
 
     def _claim_batch(self, lane: str) -> list[Claimed]:
@@ -130,7 +133,7 @@ class Claiming:
             claimed.append((whole, body, lease, starts_at))
             turns.count_claimed(lane, row["priority"])
             if queue.subjects_take_turns and row["subject"] is not None:
-                subject_row = f"{_subject_prefix(lane)}{row['subject']}"
+                subject_row = f"{lanes.ACCOUNT}{lane} {row['subject']}"
                 lanes.store(tx, queue, subject_row, "arrival_at", now)
             fairness.record_served(tx, queue, row["rank"])
         if claimed:
@@ -155,21 +158,22 @@ class Claiming:
 # Claimable messages of a lane.
 
 
-SELECT_MESSAGE = (
+MESSAGE = (
     "SELECT id, lane, priority, subject, body, attempts, failures, crashes, uncertain, created_at,"
-    " rank"
-    " FROM outbox"
+    " rank FROM outbox"
 )
-BY_ID = f"{SELECT_MESSAGE} WHERE id = :id"
-DUE = (
-    f"{SELECT_MESSAGE} WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-    " AND due_at <= :now ORDER BY due_at, id LIMIT :free"
+BY_ID = f"{MESSAGE} WHERE id = :id"
+DUE_OF_LANE = (
+    f"{MESSAGE} WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
 )
-DUE_IN_TURN = DUE.replace(
-    "ORDER BY",
-    "ORDER BY COALESCE((SELECT turn.arrival_at FROM lanes AS turn WHERE turn.queue = :queue"
-    " AND turn.lane = :account || outbox.subject), 0),",
-)
+DUE = f"{DUE_OF_LANE} ORDER BY due_at, id LIMIT :free"
+DUE_IN_TURN = f"""
+    {DUE_OF_LANE} ORDER BY COALESCE((
+        SELECT turn.arrival_at FROM lanes AS turn
+        WHERE turn.queue = :queue AND turn.lane = '{lanes.ACCOUNT}' || :lane || ' ' || subject
+    ), 0), due_at, id LIMIT :free
+"""  # noqa: S608 - our own words
+COUNT_LEASED = f"SELECT {lanes.BUSY} AS busy"
 
 
 def find_due(
@@ -178,28 +182,19 @@ def find_due(
     lane: str,
     now: int,
     turns: fairness.ClassTurns,
-) -> list[database.Row]:
+) -> Iterable[database.Row]:
     """Return the messages of a lane that its order and width allow now, the next message first."""
-    free = queue.width - lanes.count_leased(tx, queue, lane)
-    if queue.subjects_take_turns:
-        account = _subject_prefix(lane)
-        return tx.query(
-            DUE_IN_TURN, queue=queue.name, lane=lane, now=now, free=free, account=account
-        )
+    place = {"queue": queue.name, "lane": lane}
     if not queue.ordered:
-        return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
+        free = queue.width - tx.query(COUNT_LEASED, **place)[0]["busy"]
+        sql = DUE_IN_TURN if queue.subjects_take_turns else DUE
+        return tx.query(sql, **place, now=now, free=free)
     # Classes don't wait for each other: a reply that can't be sent delays no alert.
-    heads = tx.query(lanes.HEADS, queue=queue.name, lane=lane)
+    heads = tx.query(lanes.HEADS, **place)
+    free = queue.width - heads[0]["busy"] if heads else 0
     due = {head["priority"]: head["id"] for head in heads if head["due_at"] <= now}
-    found: list[database.Row] = []
-    for priority in turns.order_classes(lane, due)[:free]:
-        found += tx.query(BY_ID, id=due[priority])
-    return found
-
-
-def _subject_prefix(lane: str) -> str:
-    """Return the name prefix of the rows that store the turns of a lane's subjects."""
-    return f"{lanes.ACCOUNT}{lane} "
+    classes = turns.order_classes(lane, due)[:free]
+    return [row for priority in classes for row in tx.query(BY_ID, id=due[priority])]
 
 
 # Gathering: messages that would wait for a rate limit are sent as part of the current message.
@@ -229,9 +224,9 @@ def gather_waiting(
         return row
     where = {"queue": queue.name, "lane": row["lane"], "priority": row["priority"]}
     waiting = tx.query(BEHIND, **where, id=row["id"], most=MAX_GATHERED)
-    may_go = takewhile(lambda it: it["due_at"] <= now and not it["uncertain"], waiting)
+    may_go = itertools.takewhile(lambda it: it["due_at"] <= now and not it["uncertain"], waiting)
     behind = list(may_go)
-    if not behind or not lanes.has_backlog(tx, queue, row["lane"], now):
+    if not behind or not paces.has_backlog(tx, queue, row["lane"], now):
         return row
     try:
         joined = queue.gather(queue.decode(it["body"]) for it in (row, *behind))
@@ -265,7 +260,7 @@ def next_claim(
 ) -> NextClaim:
     """Return when the next claim is useful: with `ahead` (ms) it takes several slots at once."""
     full = fairness.full_classes(tx, queue)
-    rests_until = lanes.queue_opens_at(tx, queue, now) - ahead // 2
+    rests_until = paces.queue_opens_at(tx, queue, now) - ahead // 2
     opens = lanes.first_open(tx, queue, full)
     if (call := groups.LaneGroups(tx, queue, now).next_call()) is not None:
         opens = call if opens is None else min(opens, call)

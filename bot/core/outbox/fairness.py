@@ -153,13 +153,13 @@ def next_rank(
     if row["waiting"] is None:  # the ranks restart
         record_served(tx, queue, now)
     served = now if row["waiting"] is None or row["served"] is None else int(row["served"])
-    arrival_at = clamp(queue, row["arrival_at"] or 0, now)
+    arrival_at = min(row["arrival_at"] or 0, now + MAX_LAG * pace.interval)
     return max(arrival_at, min(now, served)) - pace.burst * pace.interval
 
 
-def clamp(queue: queue_policy.Queue, arrival_at: int, now: int) -> int:
-    """Return an account's clock, at most MAX_LAG messages ahead of `now`."""
-    pace = queue.account_pace
+def clock_of(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> int:
+    """Return the clock of an account, the time in its lane, at most MAX_LAG messages ahead."""
+    arrival_at, pace = lanes.stored(tx, queue, lane, "arrival_at") or 0, queue.account_pace
     return min(arrival_at, now + MAX_LAG * pace.interval) if pace else 0
 
 

@@ -7,7 +7,7 @@ number of parked lanes cost a claim nothing and don't delay other lanes.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from bot.core.database import database
@@ -108,38 +108,22 @@ NEXT_GROUP = (
     " ORDER BY waits_for LIMIT 1"
 )
 WAITS = "SELECT 1 AS one FROM lanes WHERE queue = :queue AND waits_for = :name LIMIT 1"
-PARKED_AT_ONCE = 10
 PARK = (
-    "UPDATE lanes SET waits_for = :name WHERE queue = :queue AND lane IN ("  # noqa: S608 - our own words
-    + ", ".join(f":lane_{number}" for number in range(PARKED_AT_ONCE))
-    + ")"
+    "UPDATE lanes SET waits_for = :name, rank = COALESCE(:turn, rank)"
+    " WHERE queue = :queue AND lane = :lane"
 )
-ADMIT = """
-    WITH free AS (
-        SELECT lane FROM lanes WHERE queue = :queue AND waits_for = :name
-        ORDER BY priority, open_at, lane LIMIT :most
-    )
-    UPDATE lanes SET waits_for = NULL WHERE queue = :queue AND lane IN (SELECT lane FROM free)
-"""
-ADMIT_IN_TURN = ADMIT.replace(
-    "ORDER BY priority, open_at",
-    "ORDER BY priority, COALESCE((SELECT turn.arrival_at FROM lanes AS turn"
-    " WHERE turn.queue = :queue AND turn.lane = :account || CAST(lanes.rank AS TEXT)), 0),"
-    " arrival_at",
-).replace("waits_for = NULL", "waits_for = NULL, rank = NULL")
-"""Opens the lanes whose turn keys were served longest ago; within a turn key, the lane that was
-served longest ago."""
+"""Parks a lane; at a host with a budget, its `rank` stores the number of its turn key."""
 
-PARK_IN_TURN = PARK.replace(
-    "waits_for = :name",
-    "waits_for = :name, rank = CASE lane"
-    + "".join(
-        f" WHEN :lane_{number} THEN CAST(:turn_{number} AS BIGINT)"
-        for number in range(PARKED_AT_ONCE)
-    )
-    + " END",
-)
-"""Stores the number of a lane's turn key in the lane's `rank`."""
+PARKED = "SELECT lane FROM lanes WHERE queue = :queue AND waits_for = :name"
+LONGEST_PARKED = f"{PARKED} ORDER BY priority, open_at, lane LIMIT :most"
+LONGEST_UNSERVED = f"""
+    {PARKED} ORDER BY priority, COALESCE((
+        SELECT turn.arrival_at FROM lanes AS turn
+        WHERE turn.queue = :queue AND turn.lane = '{lanes.ACCOUNT}' || CAST(lanes.rank AS TEXT)
+    ), 0), arrival_at, lane LIMIT :most
+"""  # noqa: S608 - our own words
+"""The lanes whose turn keys were served longest ago; within a turn key, the lane that was served
+longest ago."""
 
 
 class LaneGroups:
@@ -153,7 +137,7 @@ class LaneGroups:
         self._queue = queue
         self._now = now
         self._leased: Counter[str] | None = None  # by group
-        self._parked: defaultdict[str, list[str]] = defaultdict(list)  # lanes by group
+        self._parked: dict[str, str] = {}  # group by lane
         self._stored: dict[str, host_budgets.Usage | None] = {}  # by host, before this claim
         self._usage: dict[str, host_budgets.Usage] = {}  # by host, with this claim
 
@@ -182,27 +166,18 @@ class LaneGroups:
     def park(self, lane: str) -> None:
         """Park a lane until the first of its full groups has room; takes effect with `store`."""
         full = next(name for name in self._names(lane) if self._free(name) <= 0)
-        self._parked[full].append(lane)
+        self._parked[lane] = full
         if call := self._call_of(full):
             self._tx.count("host_calls", call[0], "delayed")
 
     def store(self) -> None:
-        """Store the use of budgets and the parked lanes, several per statement."""
+        """Store the use of budgets and the parked lanes."""
         for host, usage in self._usage.items():
             if self._queue.budget and (before := self._stored[host]):
                 store_budget(self._tx, host, before, usage)
-        for name, waiting in self._parked.items():
-            for start in range(0, len(waiting), PARKED_AT_ONCE):
-                some = waiting[start : start + PARKED_AT_ONCE]
-                some += some[-1:] * (PARKED_AT_ONCE - len(some))  # the statement has a fixed length
-                given: dict[str, object] = {}
-                for at, lane in enumerate(some):
-                    given[f"lane_{at}"] = lane
-                    if self._queue.budget:
-                        given[f"turn_{at}"] = turn_number(self._queue, lane)
-                park = PARK_IN_TURN if self._queue.budget else PARK
-                self._tx.execute(park, queue=self._queue.name, name=name, **given)
-        self._parked.clear()
+        for lane, name in self._parked.items():
+            turn = turn_number(self._queue, lane) if self._queue.budget else None
+            self._tx.execute(PARK, queue=self._queue.name, name=name, lane=lane, turn=turn)
 
     def admit_all(self) -> None:
         """Open parked lanes of every group that has room.
@@ -246,10 +221,16 @@ class LaneGroups:
     def _admit(self, name: str) -> None:
         free = self._free(name)
         if free > 0:
-            in_turn = {"account": lanes.ACCOUNT} if self._queue.budget else {}
-            sql = ADMIT_IN_TURN if in_turn else ADMIT
-            admit = lanes.skipping_locked(self._tx, self._queue, sql)
-            self._tx.execute(admit, queue=self._queue.name, name=name, most=free, **in_turn)
+            longest = LONGEST_UNSERVED if self._queue.budget else LONGEST_PARKED
+            chosen = f"{longest}{lanes.skip_locked(self._tx, self._queue)}"
+            change = "waits_for = NULL, rank = NULL" if self._queue.budget else "waits_for = NULL"
+            self._tx.execute(
+                f"WITH free AS ({chosen}) UPDATE lanes SET {change}"  # noqa: S608 - our own words
+                " WHERE queue = :queue AND lane IN (SELECT lane FROM free)",
+                queue=self._queue.name,
+                name=name,
+                most=free,
+            )
             self._tx.wake(self._queue.name)
 
     def _names(self, lane: str) -> tuple[str, ...]:

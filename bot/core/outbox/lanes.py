@@ -1,7 +1,7 @@
-"""The lanes of a queue: when each opens, held lanes, paused lanes, and rate limits.
+"""The lanes of a queue: their locks, when each lane opens, held lanes and paused lanes.
 
-The row of a lane stores the time from which its next message may be claimed. So rate limits survive
-a restart, and a claim reads only lanes with a claimable message.
+The row of a lane stores the time from which its next message may be claimed. So a claim reads only
+lanes with a claimable message.
 
 If several transactions run at the same time, a message is put, claimed and settled under the lock
 of its lane. Otherwise two claims would take the same message, or a put wouldn't see that the lane
@@ -15,6 +15,7 @@ lanes by name. A claim never waits for a lane: it skips locked lanes.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 from typing import Any
 
 from bot.core import errors
@@ -34,12 +35,6 @@ LOCK = """
     INSERT INTO lanes (queue, lane) VALUES (:queue, :lane)
     ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn
 """
-LANES_OF_MESSAGES = "SELECT DISTINCT queue, lane FROM outbox WHERE {} ORDER BY queue, lane"
-LOCK_OF_MESSAGES = f"""
-    INSERT INTO lanes (queue, lane) {LANES_OF_MESSAGES}
-    ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn RETURNING queue, lane
-"""
-LIMIT = "LIMIT :most"
 
 
 def lock(tx: database.Transaction, queue: queue_policy.Queue, *names: str) -> None:
@@ -47,19 +42,14 @@ def lock(tx: database.Transaction, queue: queue_policy.Queue, *names: str) -> No
 
     Call this first if the messages to put or settle depend on reads of a lane.
     """
-    if queue.write_scope is None:
-        for lane in sorted(set(names), key=_order):
-            tx.lock(LOCK, queue=queue.name, lane=lane)
+    if queue.write_scope is not None:
+        return
+    for lane in sorted(set(names), key=_lock_order):
+        tx.lock(LOCK, queue=queue.name, lane=lane)
 
 
-def lock_for_put(
-    tx: database.Transaction, queue: queue_policy.Queue, lane: str, account: str | None
-) -> None:
-    """Lock the rows that a put changes: its lane; if accounts are ranked, the queue and account."""
-    if account and queue.account_pace:
-        lock(tx, queue, WHOLE_QUEUE, f"{ACCOUNT}{account}", lane)
-    else:
-        lock(tx, queue, lane)
+def _lock_order(lane: str) -> tuple[bool, bool, str]:
+    return lane != WHOLE_QUEUE, not lane.startswith(ACCOUNT), lane
 
 
 def lock_paces(tx: database.Transaction, queue: queue_policy.Queue) -> None:
@@ -76,24 +66,22 @@ def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None
     """
     if tx.engine == "sqlite":
         return
-
-    def lanes_by(sql: str) -> set[tuple[str, str]]:
-        return {(row["queue"], row["lane"]) for row in tx.query(sql.format(where), **given)}
-
-    locked = lanes_by(LOCK_OF_MESSAGES)
-    if not lanes_by(LANES_OF_MESSAGES) <= locked:
+    chosen = f"SELECT DISTINCT queue, lane FROM outbox WHERE {where} ORDER BY queue, lane"  # noqa: S608 - our own words
+    rows = tx.query(
+        f"INSERT INTO lanes (queue, lane) {chosen}"
+        " ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn RETURNING queue, lane",
+        **given,
+    )
+    locked = {(row["queue"], row["lane"]) for row in rows}
+    if any((row["queue"], row["lane"]) not in locked for row in tx.query(chosen, **given)):
         raise errors.Overtaken("messages were moved while their lanes were locked")
 
 
-def skipping_locked(tx: database.Transaction, queue: queue_policy.Queue, sql: str) -> str:
-    """Make a statement lock the lanes that its `LIMIT :most` SELECTs, and skip locked lanes."""
+def skip_locked(tx: database.Transaction, queue: queue_policy.Queue) -> str:
+    """Return the end of a SELECT of lanes that locks them and skips lanes locked by others."""
     if tx.engine == "sqlite" or queue.write_scope:
-        return sql
-    return sql.replace(LIMIT, f"{LIMIT} FOR NO KEY UPDATE SKIP LOCKED")
-
-
-def _order(lane: str) -> tuple[bool, bool, str]:
-    return lane != WHOLE_QUEUE, not lane.startswith(ACCOUNT), lane
+        return ""
+    return " FOR NO KEY UPDATE SKIP LOCKED"
 
 
 # The row of a lane: columns, holds and pauses.
@@ -154,31 +142,27 @@ def is_paused(tx: database.Transaction, queue: queue_policy.Queue, lane: str) ->
     return stored(tx, queue, lane, "paused") is not None
 
 
-# Open lanes, which claims read. A statement has a part for each class, because the index sorts by
-# class first, then by time.
+# Open lanes, which claims read.
 
-HEAD_OF_CLASS = (
-    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
-)
-OPEN_OF_CLASS = (
-    "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
-    " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
-    " ORDER BY open_at, lane LIMIT :most) AS class{0}"
-)
-RANKED_OF_CLASS = (
-    "SELECT * FROM (SELECT lane, priority, open_at, rank FROM lanes WHERE queue = :queue"
-    " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
-    " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
-)
-# `+open_at` keeps SQLite from using the index by time, which would sort all open lanes.
-HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
-OPEN = " UNION ALL ".join(OPEN_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
-RANKED = " UNION ALL ".join(
-    RANKED_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES
-)
-OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
-RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
+
+@cache
+def select_open(order: str, skip_locked: str = "") -> str:
+    """Return a SELECT of open lanes by class, and in it by `open_at` or `rank`.
+
+    It has a part for each class, because the indexes sort by class first. `+open_at` keeps SQLite
+    from using the index by time, which would sort all open lanes.
+    """
+    columns, condition = "lane, priority, open_at", "open_at <= :by"
+    if order == "rank":
+        columns, condition = f"{columns}, rank", "rank IS NOT NULL AND +open_at <= :by"
+    parts = (
+        f"SELECT * FROM (SELECT {columns} FROM lanes"  # noqa: S608 - our own words
+        f" WHERE queue = :queue AND priority = {priority} AND {condition}"
+        " AND paused IS NULL AND waits_for IS NULL"
+        f" ORDER BY {order}, lane LIMIT :most{skip_locked}) AS class{priority}"
+        for priority in queue_policy.PRIORITIES
+    )
+    return f"{' UNION ALL '.join(parts)} ORDER BY priority, {order}, lane"
 
 
 def open_lanes(
@@ -189,7 +173,7 @@ def open_lanes(
     Within a class they are sorted by rank, or by the time when they opened. They are locked; lanes
     locked by another transaction are skipped.
     """
-    sql = skipping_locked(tx, queue, RANKED_LANES if queue.account_pace else OPEN_LANES)
+    sql = select_open("rank" if queue.account_pace else "open_at", skip_locked(tx, queue))
     return tx.query(sql, queue=queue.name, by=now, most=most)
 
 
@@ -197,123 +181,41 @@ def first_open(
     tx: database.Transaction, queue: queue_policy.Queue, full: Collection[int] = ()
 ) -> int | None:
     """Return when the first lane opens (epoch ms), ignoring the classes in `full`."""
-    rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
+    rows = tx.query(select_open("open_at"), queue=queue.name, by=FOREVER, most=1)
     times = (row["open_at"] for row in rows if row["priority"] not in full)
     return min(times, default=None)
 
 
-RANK_UNRANKED = (
-    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
-)
-
-
-def rank_unranked(tx: database.Transaction, queue: queue_policy.Queue) -> None:
-    """Rank lanes that opened while the queue had no accounts."""
-    if queue.account_pace:
-        tx.execute(RANK_UNRANKED, queue=queue.name)
-
-
-# Rate limits.
-
-
-def arrival_at(
-    tx: database.Transaction,
-    queue: queue_policy.Queue,
-    lane: str,
-    pace: queue_policy.Pace | None,
-    now: int,
-) -> int:
-    """Return the theoretical arrival time of a lane's next message; 0 if no rate limit applies."""
-    return pace.clamp(stored(tx, queue, lane, "arrival_at") or 0, now) if pace else 0
-
-
-def queue_opens_at(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
-    """Return when the queue's rate limit has room; 0 if the queue has no rate limit."""
-    pace = queue.pace
-    return pace.next_at(arrival_at(tx, queue, WHOLE_QUEUE, pace, now)) if pace else 0
-
-
-def restart_interval(
-    tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int
-) -> None:
-    """Restart the interval of a lane at `now`: the slot was used later than it was granted.
-
-    The receiver counts arrivals, so the message after a slow message would arrive too early.
-    """
-    if pace := queue.lane_pace(lane):
-        store(tx, queue, lane, "arrival_at", now + pace.interval, only_later=True)
-
-
-LIMITED = (
-    "SELECT lane FROM lanes WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
-)
-POSTPONE = (
-    "UPDATE lanes SET arrival_at = arrival_at + :by, held_until = held_until + :by"
-    " WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
-)
-
-
-def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: int) -> None:
-    """Postpone rate limits and holds by `by` ms, the most that the clock that set them lagged.
-
-    Slots that look free here at `now` may still count as used at the receiver.
-    """
-    past = {"queue": queue.name, "past": now - by}
-    names = [row["lane"] for row in tx.query(LIMITED, **past)]
-    lock(tx, queue, *names)
-    tx.execute(POSTPONE, **past, by=by)
-    for lane in names:
-        reopen(tx, queue, lane, now)
-
-
-def has_backlog(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> bool:
-    """True if a lane's next message waits for the rate limit of the lane or the queue.
-
-    The queue's limit delays the message if more lanes are open than the queue serves in a second.
-    """
-    own = queue.lane_pace(lane)
-    if own and own.next_at(arrival_at(tx, queue, lane, own, now)) > now:
-        return True
-    if queue.pace is None:
-        return False
-    served = max(1, queue_policy.SECOND // queue.pace.interval)
-    return len(open_lanes(tx, queue, now, served + 1)) > served
-
-
 # When a lane opens; stored whenever its messages, its rate limit or its hold change.
 
+
+WAITING = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
 BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
-WAITING_OF_LANE = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-ROW_OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
-STATE = (
-    f"SELECT {BUSY} AS busy, "
-    + ", ".join(
-        f"(SELECT due_at {WAITING_OF_LANE} AND priority = {priority} ORDER BY id LIMIT 1)"
-        f" AS due_{priority}"
+
+
+def _with_lane(heads: str) -> str:
+    """Read everything that `reopen` needs in one statement: each takes the interpreter's lock."""
+    return (
+        f"SELECT heads.id, heads.priority, heads.due_at, heads.rank, last_rank, {BUSY} AS busy,"
+        f" arrival_at, held_until FROM ({heads}) AS heads"
+        " LEFT JOIN lanes ON queue = :queue AND lane = :lane"
+    )
+
+
+HEADS = _with_lane(
+    " UNION ALL ".join(
+        f"SELECT * FROM (SELECT id, priority, due_at, rank,"  # noqa: S608 - our own words
+        f" (SELECT rank {WAITING} AND priority = {priority} ORDER BY id DESC LIMIT 1) AS last_rank"
+        f" {WAITING} AND priority = {priority} ORDER BY id LIMIT 1) AS class{priority}"
         for priority in queue_policy.PRIORITIES
     )
-    + f", {ROW_OF_LANE} ON queue = :queue AND lane = :lane"
 )
-RANK_OF_CLASS = f"SELECT rank {WAITING_OF_LANE} AND priority = {{0}} ORDER BY id {{1}} LIMIT 1"
-STATE_WITH_RANKS = STATE.replace(
-    f", {ROW_OF_LANE}",
-    "".join(
-        f", ({RANK_OF_CLASS.format(priority, '')}) AS first_{priority}"
-        f", ({RANK_OF_CLASS.format(priority, 'DESC')}) AS last_{priority}"
-        for priority in queue_policy.PRIORITIES
-    )
-    + f", {ROW_OF_LANE}",
+"""The first message of each class of an ordered lane, beside the lane's row."""
+
+NEXT_DUE = _with_lane(
+    f"SELECT id, priority, due_at, rank, rank AS last_rank {WAITING} ORDER BY due_at, id LIMIT 1"
 )
-STATE_UNORDERED = (
-    f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS due,"
-    f" (SELECT priority {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS class,"
-    f" {ROW_OF_LANE} ON queue = :queue AND lane = :lane"
-)
-STATE_UNORDERED_WITH_RANKS = STATE_UNORDERED.replace(
-    f", {ROW_OF_LANE}",
-    f", (SELECT rank {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS rank, {ROW_OF_LANE}",
-)
-"""Everything that `reopen` reads, in one statement: each statement takes the interpreter's lock."""
+"""The next message of a lane without order, beside the lane's row."""
 
 REOPEN = (
     "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
@@ -324,8 +226,8 @@ REOPEN = (
 REOPEN_PLAIN = f"""
     INSERT INTO lanes (queue, lane, open_at, priority)
     SELECT :queue, :lane, CASE WHEN busy < :width THEN due END, class FROM (
-        SELECT {BUSY} AS busy, (SELECT due_at {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS due,
-        (SELECT priority {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS class
+        SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,
+        (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class
     ) AS state WHERE true
     ON CONFLICT (queue, lane) DO UPDATE SET open_at = CASE
         WHEN lanes.held_until > excluded.open_at THEN lanes.held_until ELSE excluded.open_at
@@ -342,96 +244,66 @@ def reopen(
 
     A lane that was just served goes behind all lanes that are open at `now`.
     """
-    pace = queue.lane_pace(lane)
+    name, pace = queue.name, queue.lane_pace(lane)
     if not (queue.ordered or queue.account_pace or pace):
-        row = tx.query(REOPEN_PLAIN, queue=queue.name, lane=lane, width=queue.width)[0]
+        row = tx.query(REOPEN_PLAIN, queue=name, lane=lane, width=queue.width)[0]
         return None if row["open_at"] is None else int(row["open_at"])
-    if queue.ordered:
-        sql = STATE_WITH_RANKS if queue.account_pace else STATE
-    else:
-        sql = STATE_UNORDERED_WITH_RANKS if queue.account_pace else STATE_UNORDERED
-    state = tx.query(sql, queue=queue.name, lane=lane)[0]
-    earliest = state["held_until"] or 0
+    heads = tx.query(HEADS if queue.ordered else NEXT_DUE, queue=name, lane=lane)
+    if not heads or heads[0]["busy"] >= queue.width:
+        tx.execute(REOPEN, queue=name, lane=lane, open_at=None, priority=None, rank=None)
+        return None
+    earliest = heads[0]["held_until"] or 0
     if pace is not None:
-        arrival_at = state["arrival_at"] or 0
+        arrival_at = heads[0]["arrival_at"] or 0
         last_slot_ended_at = arrival_at - pace.interval
         earliest = max(earliest, pace.next_at(arrival_at), min(last_slot_ended_at, now))
-    due = _first_due(state, max(earliest, now)) if state["busy"] < queue.width else None
-    open_at = priority = rank = None
-    if due is not None:
-        due_at, priority = due
-        open_at = max(due_at, earliest)
-        rank = _rank(queue, state, priority, open_at) if queue.account_pace else None
-    tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
+    head = _first_due(heads, max(earliest, now))
+    open_at = int(max(head["due_at"], earliest))
+    rank = _rank(head, open_at) if queue.account_pace else None
+    tx.execute(REOPEN, queue=name, lane=lane, open_at=open_at, priority=head["priority"], rank=rank)
     return open_at
 
 
-def _rank(queue: queue_policy.Queue, state: database.Row, priority: int, open_at: int) -> int:
-    """Return the rank of a lane; in a queue without order it is the rank of the next message.
-
-    The rank of an ordered lane lies a quarter of the way from the rank of its first message to the
-    rank of its last message. A person who writes occasionally goes before a person who writes
-    faster than the bot answers.
-    """
-    if not queue.ordered:
-        return open_at if state["rank"] is None else int(state["rank"])
-    first, last = state[f"first_{priority}"], state[f"last_{priority}"]
-    return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
-
-
-def _first_due(state: database.Row, by: int) -> tuple[int, int] | None:
-    """Return when a lane is due, and the class that is served then.
+def _first_due(heads: list[database.Row], by: int) -> database.Row:
+    """Return the message for which a lane opens.
 
     An alert that is due by `by` goes before an older reply, and both go before a notice. Otherwise
     the alert would wait behind a notice of its own chat, among the notices of all chats.
     """
-    if "class" in state:
-        return None if state["class"] is None else (state["due"], state["class"])
-    waiting = {}
-    for priority in queue_policy.PRIORITIES:
-        if (due_at := state[f"due_{priority}"]) is not None:
-            waiting[priority] = due_at
+    waiting = {head["priority"]: head for head in heads}
     if len(waiting) > 1:
         waiting.pop(queue_policy.NOTICE, None)
-    if waiting.get(queue_policy.ALERT, FOREVER) <= max(by, min(waiting.values(), default=by)):
-        return waiting[queue_policy.ALERT], queue_policy.ALERT
-    return min(((due_at, priority) for priority, due_at in waiting.items()), default=None)
+    first = min(waiting.values(), key=lambda head: (head["due_at"], head["priority"]))
+    alert = waiting.get(queue_policy.ALERT, first)
+    return alert if alert["due_at"] <= max(by, first["due_at"]) else first
 
 
-def count_leased(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> int:
-    """Count the leased messages of a lane."""
-    return int(tx.query(f"SELECT {BUSY} AS busy", queue=queue.name, lane=lane)[0]["busy"])
+def _rank(head: database.Row, open_at: int) -> int:
+    """Return the rank of a lane.
 
+    It lies a quarter of the way from the rank of its first message to the rank of its last message.
+    A person who writes occasionally goes before a person who writes faster than the bot answers.
+    """
+    if head["rank"] is None or head["last_rank"] is None:
+        return open_at
+    return (3 * int(head["rank"]) + int(head["last_rank"])) // 4
 
-CLOSE = """
-    UPDATE lanes SET open_at = NULL WHERE queue = :queue AND open_at IS NOT NULL AND lane IN (
-        SELECT lane FROM outbox
-        WHERE queue = :queue AND state = 'leased' AND leased_until = :until
-    )
-"""
-
-
-def close_leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> None:
-    """Close the lanes of the messages leased until `until`, in queues with one batch per lane."""
-    tx.execute(CLOSE, queue=queue.name, until=until)
-
-
-SWEEP = """
-    DELETE FROM lanes WHERE queue = :queue AND lane IN (
-        SELECT lane FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL
-        AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (
-            SELECT 1 FROM outbox
-            WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased'
-        )
-        LIMIT :most
-    )
-"""
 
 SWEPT = 500
 """Rows that a sweep deletes per transaction; other transactions wait for it."""
 
+UNUSED = """
+    SELECT lane FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL
+    AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (
+        SELECT 1 FROM outbox
+        WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased'
+    )
+    LIMIT :most
+"""
+
 
 def sweep(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
     """Delete up to SWEPT rows of lanes without messages, holds or used slots; return the count."""
-    sql = skipping_locked(tx, queue, SWEEP)
+    unused = f"{UNUSED}{skip_locked(tx, queue)}"
+    sql = f"DELETE FROM lanes WHERE queue = :queue AND lane IN ({unused})"  # noqa: S608 - our own words
     return tx.execute(sql, queue=queue.name, now=now, most=SWEPT)

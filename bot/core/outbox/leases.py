@@ -15,28 +15,16 @@ import os
 import socket
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from bot.core.database import database
-from bot.core.outbox import fairness, groups, lanes, queue_policy
+from bot.core.outbox import fairness, groups, lanes, paces, queue_policy
 
 _numbers = itertools.count(1)
 _alive: set[str] = set()
 """The workers of this process."""
-
-
-def register_owner() -> str:
-    """Create the name of a new worker of this process, unique for all time."""
-    owner = f"{_process()}:{next(_numbers)}"
-    _alive.add(owner)
-    return owner
-
-
-def unregister_owner(owner: str) -> None:
-    """Mark a worker of this process as dead."""
-    _alive.discard(owner)
 
 
 def is_alive(owner: str) -> bool:
@@ -135,10 +123,13 @@ class LocalOwners:
     search_seconds = 30.0
 
     def register(self) -> str:
-        return register_owner()
+        """Create the name of a new worker, unique for all time."""
+        worker = f"{_process()}:{next(_numbers)}"
+        _alive.add(worker)
+        return worker
 
     def unregister(self, worker: str) -> None:
-        unregister_owner(worker)
+        _alive.discard(worker)
 
     def name_of(self, worker: str) -> str | None:
         return worker
@@ -175,6 +166,10 @@ LANES_AHEAD = (
 SHORTEN_HOLDS = (
     "UPDATE lanes SET held_until = :latest WHERE queue = :queue AND held_until > :latest"
 )
+RANK_UNRANKED = (
+    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
+)
+"""Ranks lanes that opened while the queue had no accounts."""
 
 
 def recover(
@@ -184,8 +179,9 @@ def recover(
 
     Return the number of ended leases.
     """
-    ended = _release_where(tx, queue, lanes.FOREVER, partial(owners.presume_dead, tx, queue))
-    lanes.rank_unranked(tx, queue)
+    ended = _release_where(tx, queue, lanes.FOREVER, owners.presume_dead)
+    if queue.account_pace:
+        tx.execute(RANK_UNRANKED, queue=queue.name)
     _correct_times(tx, queue, now)
     return ended
 
@@ -196,14 +192,14 @@ def release_expired(
     """End leases of unknown owners that expired by `now`; return their number."""
     if not owners.leases_expire:
         return 0
-    return _release_where(tx, queue, now, partial(owners.presume_dead, tx, queue))
+    return _release_where(tx, queue, now, owners.presume_dead)
 
 
 def release_dead(
     tx: database.Transaction, queue: queue_policy.Queue, owners: Owners = LOCAL
 ) -> int:
     """End the leases of workers that are known to be dead, expired or not; return their number."""
-    return _release_where(tx, queue, lanes.FOREVER, partial(owners.find_dead, tx, queue))
+    return _release_where(tx, queue, lanes.FOREVER, owners.find_dead)
 
 
 def release_own(
@@ -222,10 +218,10 @@ def _release_where(
     tx: database.Transaction,
     queue: queue_policy.Queue,
     until: int,
-    choose: Callable[[set[str]], set[str]],
+    choose: Callable[[database.Transaction, queue_policy.Queue, AbstractSet[str]], set[str]],
 ) -> int:
     rows = _leased(tx, queue, until)
-    chosen = choose({_owner(row) for row in rows}) if rows else ()
+    chosen = choose(tx, queue, {_owner(row) for row in rows}) if rows else ()
     return _release(tx, queue, [row for row in rows if _owner(row) in chosen], crashed=True)
 
 
@@ -285,13 +281,9 @@ def _correct_times(tx: database.Transaction, queue: queue_policy.Queue, now: int
     tx.execute(PUT_NOW, **times, now=now)
     tx.execute(SHORTEN_HOLDS, **times)
     for lane in names:
-        lanes.store(tx, queue, lane, "arrival_at", _arrival_at(tx, queue, lane, now))
+        if lane.startswith(lanes.ACCOUNT):
+            arrival_at = fairness.clock_of(tx, queue, lane, now)
+        else:
+            arrival_at = paces.arrival_at(tx, queue, lane, now)
+        lanes.store(tx, queue, lane, "arrival_at", arrival_at)
         lanes.reopen(tx, queue, lane)
-
-
-def _arrival_at(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> int:
-    arrival_at = lanes.stored(tx, queue, lane, "arrival_at") or 0
-    if lane.startswith(lanes.ACCOUNT):
-        return fairness.clamp(queue, arrival_at, now)
-    pace = queue.pace if lane == lanes.WHOLE_QUEUE else queue.lane_pace(lane)
-    return pace.clamp(arrival_at, now) if pace else 0

@@ -94,7 +94,10 @@ def put(
     message may have had the same effect. `account` causes the message, in queues that are fair
     among accounts. core/outbox/queries.py finds messages by their `subject`.
     """
-    lanes.lock_for_put(tx, queue, lane, account)
+    names = {lane}
+    if account and queue.account_pace:
+        names |= {lanes.WHOLE_QUEUE, f"{lanes.ACCOUNT}{account}"}
+    lanes.lock(tx, queue, *names)
     rank = fairness.next_rank(tx, queue, account, priority, now) if account else None
     last: database.Row = {}
     if queue.ordered and key is None:
@@ -167,8 +170,6 @@ def claim(
 # How a lease ends. Each function returns False and changes nothing if the message now has another
 # lease.
 
-GIVE_BACK = "state = 'waiting', attempts = attempts - 1"
-
 
 def done(tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int) -> bool:
     """Settle a message that was performed; it is deleted unless its queue keeps it."""
@@ -193,26 +194,18 @@ def retry(
     is settled. With `following`, earlier uncertainty is dropped: the new body records what is known
     about the earlier attempts.
     """
+    doubt = uncertain or (following is None and message.uncertain)
     change = (
         "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, failures = 0,"
         " crashes = 0"
     )
-    doubt = uncertain or (following is None and message.uncertain)
     values: dict[str, Any] = {"due_at": due_at, "note": note, "doubt": int(doubt)}
-    if following is None:
-        return _end_lease(tx, queue, message, change, values)
-    lane, priority = following.lane or message.lane, following.priority
-    lanes.lock(tx, queue, message.lane, lane)
-    values |= {
-        "body": queue.encode(following.body),
-        "lane": lane,
-        "priority": message.priority if priority is None else priority,
-    }
-    change += ", body = :body, lane = :lane, priority = :priority"
-    ended = _end_lease(tx, queue, message, change, values)
-    if ended and lane != message.lane:
-        groups.reopen_lanes(tx, queue, {lane})
-    return ended
+    if following is not None:
+        change += ", body = :body, lane = :lane, priority = :priority"
+        values["body"] = queue.encode(following.body)
+        values["lane"] = following.lane or message.lane
+        values["priority"] = message.priority if following.priority is None else following.priority
+    return _end_lease(tx, queue, message, change, values)
 
 
 def fail(
@@ -226,16 +219,18 @@ def fail(
     return _end_lease(tx, queue, message, change, {"due_at": due_at, "note": note})
 
 
-def give_back(tx: database.Transaction, queue: queue_policy.Queue, message: Message) -> bool:
-    """Queue a message whose handling has not begun; the attempt does not count."""
-    return _end_lease(tx, queue, message, GIVE_BACK)
-
-
 def release(
-    tx: database.Transaction, queue: queue_policy.Queue, message: Message, due_at: int
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    message: Message,
+    due_at: int | None = None,
 ) -> bool:
-    """Queue a message whose handling has not begun for `due_at`; the attempt does not count."""
-    return _end_lease(tx, queue, message, f"{GIVE_BACK}, due_at = :due_at", {"due_at": due_at})
+    """Queue a message whose handling has not begun; the attempt does not count.
+
+    It keeps its place, unless it is to wait until `due_at`.
+    """
+    change = "state = 'waiting', attempts = attempts - 1, due_at = COALESCE(:due_at, due_at)"
+    return _end_lease(tx, queue, message, change, {"due_at": due_at})
 
 
 def dead_letter(
@@ -275,13 +270,16 @@ def _end_lease(
     reopened_at: int = 0,
 ) -> bool:
     """End a lease by a change of the message's row; None deletes the row."""
-    lanes.lock(tx, queue, message.lane)
+    values = values or {}
+    names = {message.lane, values.get("lane", message.lane)}
+    lanes.lock(tx, queue, *names)
     sql = "DELETE FROM outbox"
     if change is not None:
         sql = f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
-    found = {"id": message.id, "lease": message.lease, **(values or {})}
-    ended = tx.execute(f"{sql} WHERE id = :id AND lease = :lease", **found)
-    groups.reopen_lanes(tx, queue, {message.lane}, reopened_at)
+    ended = tx.execute(
+        f"{sql} WHERE id = :id AND lease = :lease", id=message.id, lease=message.lease, **values
+    )
+    groups.reopen_lanes(tx, queue, names, reopened_at)
     return ended == 1
 
 
@@ -326,15 +324,33 @@ def revive(tx: database.Transaction, queue: queue_policy.Queue, message_id: str,
 
     Return False if the message doesn't exist or is leased.
     """
-    lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
-    row = tx.one(
-        "UPDATE outbox SET state = 'waiting', attempts = 0, failures = 0, crashes = 0,"
-        " due_at = :now, settled_at = NULL, note = NULL"
-        " WHERE id = :id AND queue = :queue AND state <> 'leased' RETURNING lane",
-        id=message_id,
-        queue=queue.name,
-        now=now,
+    change = (
+        "state = 'waiting', attempts = 0, failures = 0, crashes = 0, due_at = :due_at,"
+        " settled_at = NULL, note = NULL"
     )
+    return _reschedule(tx, queue, message_id, change, "state <> 'leased'", now)
+
+
+def bring_forward(
+    tx: database.Transaction, queue: queue_policy.Queue, message_id: str, due_at: int
+) -> bool:
+    """Make a message due at `due_at` if that is earlier; return False if it is not waiting."""
+    change = "due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"
+    return _reschedule(tx, queue, message_id, change, "state = 'waiting'", due_at)
+
+
+def _reschedule(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    message_id: str,
+    change: str,
+    condition: str,
+    due_at: int,
+) -> bool:
+    where, given = "id = :id AND queue = :queue", {"id": message_id, "queue": queue.name}
+    lanes.lock_lanes_of(tx, where, **given)
+    sql = f"UPDATE outbox SET {change} WHERE {where} AND {condition} RETURNING lane"  # noqa: S608 - our own words
+    row = tx.one(sql, **given, due_at=due_at)
     if row:
         lanes.reopen(tx, queue, row["lane"])
         tx.wake(queue.name)

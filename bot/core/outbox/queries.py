@@ -6,7 +6,7 @@ function. Their changes go through core/outbox/bulk_changes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,53 +26,14 @@ WAITING, LEASED, DONE, DEAD, ENDED, JOINED = "waiting", "leased", "done", "dead"
 SETTLED = (DONE, DEAD, ENDED)
 """Final states."""
 
-# The state is a literal in each statement, so that the state's partial index can be used.
-OF_LANE = (
-    "SELECT id, body, state, note, uncertain, created_at FROM outbox WHERE queue = :queue"
-    " AND lane = :lane AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
-)
-NEAR = (
-    "SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND priority = :priority AND state = 'waiting' AND id > :id ORDER BY id LIMIT :most)"
-    " AS behind UNION ALL"
-    " SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND priority = :priority AND state = 'waiting' AND id < :id ORDER BY id DESC LIMIT :most)"
-    " AS before"
-)
-COUNT_OF_LANE = (
-    "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND priority = :priority AND state = '{}'"
-)
-UNSETTLED_OF_LANE = (
-    "SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-    " UNION ALL"
-    " SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
-)
-UNSETTLED_ABOUT = (
-    "SELECT lane, body FROM outbox WHERE queue = :queue AND subject = :subject"
-    " AND state IN ('waiting', 'leased')"
-)
-UNSETTLED = (
-    "SELECT id, queue, body FROM outbox WHERE state IN ('waiting', 'leased') AND id > :after"
-    " ORDER BY id LIMIT :most"
-)
-UNSETTLED_OF_QUEUE = (
-    "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased') ORDER BY id"
-)
-NEWEST_SETTLED = (
-    "SELECT body FROM outbox WHERE queue = :queue AND settled_at IS NOT NULL"
-    " ORDER BY settled_at DESC LIMIT :most"
-)
-NEWEST_DEAD = (
-    "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
-    " ORDER BY settled_at DESC, id DESC LIMIT :most"
-)
-COUNT_WAITING = (
-    "SELECT o.queue, l.paused IS NOT NULL AS paused, COUNT(*) AS n, MIN(o.due_at) AS due_at"
-    " FROM outbox o LEFT JOIN lanes l ON l.queue = o.queue AND l.lane = o.lane"
-    " WHERE o.state = 'waiting' GROUP BY o.queue, l.paused IS NOT NULL"
-)
-COUNT = "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = '{}' GROUP BY queue ORDER BY queue"
+
+def find(tx: database.Transaction, message_id: str) -> database.Row | None:
+    """Return lane, state and note of a message; None if it has been deleted."""
+    return tx.one("SELECT lane, state, note FROM outbox WHERE id = :id", id=message_id)
+
+
+# The messages of a lane. A state is a literal in each statement, so that its partial index can be
+# used.
 
 EVERY = 1_000_000
 """A limit larger than any lane."""
@@ -98,13 +59,136 @@ class StoredMessage:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A message that is not tried again, without its body; `settled_at` in epoch ms."""
+def newest_of_lane(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    lane: str,
+    priority: int,
+    state: str,
+    *,
+    most: int = EVERY,
+) -> list[StoredMessage]:
+    """Return the messages of a lane and class in a state, newest first."""
+    rows = tx.query(
+        "SELECT id, body, state, note, uncertain, created_at FROM outbox WHERE queue = :queue"  # noqa: S608 - our own word
+        f" AND lane = :lane AND priority = :priority AND state = '{state}'"
+        " ORDER BY id DESC LIMIT :most",
+        queue=queue.name,
+        lane=lane,
+        priority=priority,
+        most=most,
+    )
+    return [
+        StoredMessage(**{**row, "body": _body(queue, row), "uncertain": bool(row["uncertain"])})
+        for row in rows
+    ]
 
-    lane: str
-    settled_at: int
-    note: str | None
+
+def count_of_lane(
+    tx: database.Transaction, queue: queue_policy.Queue, lane: str, priority: int, state: str
+) -> int:
+    """Count the messages of a lane and class in a state."""
+    (row,) = tx.query(
+        "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND lane = :lane"  # noqa: S608 - our own word
+        f" AND priority = :priority AND state = '{state}'",
+        queue=queue.name,
+        lane=lane,
+        priority=priority,
+    )
+    return int(row["n"])
+
+
+NEAR = (
+    "SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = 'waiting' AND id > :id ORDER BY id LIMIT :most)"
+    " AS behind UNION ALL"
+    " SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = 'waiting' AND id < :id ORDER BY id DESC LIMIT :most)"
+    " AS before"
+)
+
+
+def waiting_near(
+    tx: database.Transaction, queue: queue_policy.Queue, message: outbox.Message, *, most: int
+) -> list[Any]:
+    """Return the bodies of up to `most` waiting messages before and after a message in its lane."""
+    near = {"lane": message.lane, "priority": message.priority, "id": message.id}
+    return [*_bodies(queue, tx.query(NEAR, queue=queue.name, **near, most=most))]
+
+
+UNSETTLED_OF_LANE = (
+    "SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " UNION ALL"
+    " SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
+)
+
+
+def unsettled_of_lane(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> list[Any]:
+    """Return the bodies of the messages of a lane that wait or are being handled."""
+    return [*_bodies(queue, tx.query(UNSETTLED_OF_LANE, queue=queue.name, lane=lane))]
+
+
+# Other messages that wait or are being handled.
+
+UNSETTLED_ABOUT = (
+    "SELECT lane, body FROM outbox WHERE queue = :queue AND subject = :subject"
+    " AND state IN ('waiting', 'leased')"
+)
+UNSETTLED_OF_QUEUE = (
+    "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased') ORDER BY id"
+)
+UNSETTLED = (
+    "SELECT id, queue, body FROM outbox WHERE state IN ('waiting', 'leased') AND id > :after"
+    " ORDER BY id LIMIT :most"
+)
+
+
+def unsettled_about(
+    tx: database.Transaction, queue: queue_policy.Queue, subject: str
+) -> list[tuple[str, Any]]:
+    """Return lane and body of the messages about a subject."""
+    rows = tx.query(UNSETTLED_ABOUT, queue=queue.name, subject=subject)
+    return [(row["lane"], body) for row in rows for body in _bodies(queue, [row])]
+
+
+def unsettled_of_queue(tx: database.Transaction, queue: queue_policy.Queue) -> Iterator[Any]:
+    """Yield the bodies of a queue's messages, oldest first."""
+    return _bodies(queue, tx.query(UNSETTLED_OF_QUEUE, queue=queue.name))
+
+
+def unsettled_texts(tx: database.Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
+    """Return id, name of the queue and JSON of messages, sorted by id, after the id `after`."""
+    rows = tx.query(UNSETTLED, after=after, most=most)
+    return [(row["id"], row["queue"], row["body"]) for row in rows]
+
+
+def _body(queue: queue_policy.Queue, row: database.Row) -> Any:
+    """Return the body of a message; None if it can't be read (a claim will dead-letter it)."""
+    try:
+        return queue.decode(row["body"])
+    except errors.Unreadable:
+        return None
+
+
+def _bodies(queue: queue_policy.Queue, rows: Iterable[database.Row]) -> Iterator[Any]:
+    return (body for row in rows if (body := _body(queue, row)) is not None)
+
+
+# What operators see.
+
+NEWEST_SETTLED = (
+    "SELECT body FROM outbox WHERE queue = :queue AND settled_at IS NOT NULL"
+    " ORDER BY settled_at DESC LIMIT :most"
+)
+NEWEST_DEAD = (
+    "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
+    " ORDER BY settled_at DESC, id DESC LIMIT :most"
+)
+COUNT_WAITING = (
+    "SELECT o.queue, l.paused IS NOT NULL AS paused, COUNT(*) AS n, MIN(o.due_at) AS due_at"
+    " FROM outbox o LEFT JOIN lanes l ON l.queue = o.queue AND l.lane = o.lane"
+    " WHERE o.state = 'waiting' GROUP BY o.queue, l.paused IS NOT NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,106 +203,28 @@ class Waiting:
     """When the first message is due, in epoch ms."""
 
 
-def state_of(tx: database.Transaction, message_id: str) -> tuple[str, str | None] | None:
-    """Return the state and the note of a message; None if it has been deleted."""
-    row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=message_id)
-    return (row["state"], row["note"]) if row else None
-
-
-def place_of(tx: database.Transaction, message_id: str) -> tuple[str, str] | None:
-    """Return the lane and the state of a message; None if it has been deleted."""
-    row = tx.one("SELECT lane, state FROM outbox WHERE id = :id", id=message_id)
-    return (row["lane"], row["state"]) if row else None
-
-
-def newest_of_lane(
-    tx: database.Transaction,
-    queue: queue_policy.Queue,
-    lane: str,
-    priority: int,
-    state: str,
-    *,
-    most: int = EVERY,
-) -> list[StoredMessage]:
-    """Return the messages of a lane and class in a state, newest first."""
-    sql = OF_LANE.format(state)
-    rows = tx.query(sql, queue=queue.name, lane=lane, priority=priority, most=most)
-    return [
-        StoredMessage(
-            id=row["id"],
-            body=_body(queue, row),
-            state=row["state"],
-            note=row["note"],
-            uncertain=bool(row["uncertain"]),
-            created_at=row["created_at"],
-        )
-        for row in rows
-    ]
-
-
-def waiting_near(
-    tx: database.Transaction, queue: queue_policy.Queue, message: outbox.Message, *, most: int
-) -> list[Any]:
-    """Return the bodies of up to `most` waiting messages before and after a message in its lane."""
-    rows = tx.query(
-        NEAR, queue=queue.name, lane=message.lane, priority=message.priority, id=message.id,
-        most=most,
-    )  # fmt: skip
-    return [body for row in rows if (body := _body(queue, row)) is not None]
-
-
-def count_of_lane(
-    tx: database.Transaction, queue: queue_policy.Queue, lane: str, priority: int, state: str
-) -> int:
-    """Count the messages of a lane and class in a state."""
-    sql = COUNT_OF_LANE.format(state)
-    return int(tx.query(sql, queue=queue.name, lane=lane, priority=priority)[0]["n"])
-
-
-def unsettled_of_lane(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> list[Any]:
-    """Return the bodies of the messages of a lane that wait or are being handled."""
-    rows = tx.query(UNSETTLED_OF_LANE, queue=queue.name, lane=lane)
-    return [body for row in rows if (body := _body(queue, row)) is not None]
-
-
-def unsettled_about(
-    tx: database.Transaction, queue: queue_policy.Queue, subject: str
-) -> list[tuple[str, Any]]:
-    """Return lane and body of the messages about a subject that wait or are being handled."""
-    rows = tx.query(UNSETTLED_ABOUT, queue=queue.name, subject=subject)
-    return [(row["lane"], body) for row in rows if (body := _body(queue, row)) is not None]
-
-
-def unsettled_of_queue(tx: database.Transaction, queue: queue_policy.Queue) -> Iterator[Any]:
-    """Yield the bodies of a queue's messages that wait or are being handled, oldest first."""
-    for row in tx.query(UNSETTLED_OF_QUEUE, queue=queue.name):
-        if (body := _body(queue, row)) is not None:
-            yield body
-
-
-def unsettled_texts(tx: database.Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
-    """Return id, name of the queue and JSON of messages that wait or are being handled.
-
-    They are sorted by id and start after the id `after`.
-    """
-    rows = tx.query(UNSETTLED, after=after, most=most)
-    return [(row["id"], row["queue"], row["body"]) for row in rows]
-
-
 def newest_settled_texts(tx: database.Transaction, queue: str, most: int) -> list[str]:
     """Return the JSON of a queue's most recently settled messages."""
     return [row["body"] for row in tx.query(NEWEST_SETTLED, queue=queue, most=most)]
 
 
-def newest_dead(tx: database.Transaction, queue: str, most: int) -> list[DeadLetter]:
-    """Return a queue's newest dead letters."""
+def newest_dead(
+    tx: database.Transaction, queue: str, most: int
+) -> list[tuple[str, int, str | None]]:
+    """Return lane, time of settlement (epoch ms) and note of a queue's newest dead letters."""
     rows = tx.query(NEWEST_DEAD, queue=queue, most=most)
-    return [DeadLetter(row["lane"], row["settled_at"] or 0, row["note"]) for row in rows]
+    return [(row["lane"], row["settled_at"] or 0, row["note"]) for row in rows]
+
+
+def select_counts(state: str) -> str:
+    """Return a SELECT that counts the messages in a state by queue, from a partial index."""
+    return f"SELECT queue, COUNT(*) AS n FROM outbox WHERE state = '{state}' GROUP BY queue"  # noqa: S608 - our own word
 
 
 def count_by_queue(tx: database.Transaction, state: str) -> dict[str, int]:
-    """Count the messages in a state by queue name, from a partial index."""
-    return {row["queue"]: row["n"] for row in tx.query(COUNT.format(state))}
+    """Count the messages in a state by queue name."""
+    rows = tx.query(f"{select_counts(state)} ORDER BY queue")
+    return {row["queue"]: row["n"] for row in rows}
 
 
 def count_waiting(tx: database.Transaction) -> list[Waiting]:
@@ -227,11 +233,3 @@ def count_waiting(tx: database.Transaction) -> list[Waiting]:
         Waiting(row["queue"], bool(row["paused"]), row["n"], row["due_at"])
         for row in tx.query(COUNT_WAITING)
     ]
-
-
-def _body(queue: queue_policy.Queue, row: database.Row) -> Any:
-    """Return the body of a message; None if it can't be read (a claim will dead-letter it)."""
-    try:
-        return queue.decode(row["body"])
-    except errors.Unreadable:
-        return None

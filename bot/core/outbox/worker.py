@@ -81,6 +81,7 @@ class Worker:
     ) -> None:
         self._db = db
         self._handler = handler
+        self._queue = handler.queue
         self._now = now
         self._owners = owners
         self._key = owners.register()
@@ -109,8 +110,12 @@ class Worker:
                     if pause > 0 and not self._stopping:
                         await asyncio.sleep(pause)
                 await self._rest()
-        except errors.NoLongerLead as error:
-            self._give_up(error)
+        except errors.NoLongerLead as error:  # another replica now has the messages
+            log.debug("queue is another's", queue=self._queue.name, reason=str(error))
+            self._stopping = True
+            for task in self._tasks:
+                task.cancel()
+            self._owners.unregister(self._key)
         finally:
             self._idle.set()
             if not self._stopping:
@@ -144,38 +149,27 @@ class Worker:
         finally:
             self._owners.unregister(self._key)
 
-    def _give_up(self, error: errors.NoLongerLead) -> None:
-        """Stop without further changes: another replica now has the messages."""
-        log.debug("queue is another's", queue=self._handler.queue.name, reason=str(error))
-        self._stopping = True
-        for task in self._tasks:
-            task.cancel()
-        self._owners.unregister(self._key)
-
     async def _release_unfinished(self) -> None:
         """Cancel and release the current messages without counting a crash."""
         for task in self._tasks:
             task.cancel()
-        queue = self._handler.queue
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await self._db.transaction(lambda tx: leases.release_own(tx, queue, self._owner))
-        except (
-            errors.StorageError,
-            TimeoutError,
-            errors.NoLongerLead,
-        ) as error:  # the next start releases them
-            log.debug("messages stay leased", queue=queue.name, reason=str(error))
+                await self._db.transaction(
+                    lambda tx: leases.release_own(tx, self._queue, self._owner)
+                )
+        except (errors.StorageError, errors.NoLongerLead, TimeoutError) as error:
+            # The next start releases them.
+            log.debug("messages stay leased", queue=self._queue.name, reason=str(error))
 
     async def _recover(self) -> None:
-        queue = self._handler.queue
         while not self._stopping:
             try:
                 await self._db.transaction(
-                    lambda tx: leases.recover(tx, queue, self._now(), self._owners)
+                    lambda tx: leases.recover(tx, self._queue, self._now(), self._owners)
                 )
             except errors.StorageError as error:
-                log.debug("queue can't be read", queue=queue.name, reason=str(error))
+                log.debug("queue can't be read", queue=self._queue.name, reason=str(error))
                 await self._sleep(LONGEST_WAIT)
             else:
                 return
@@ -197,11 +191,11 @@ class Worker:
         except errors.NoLongerLead:
             raise
         except errors.StorageError as error:
-            log.debug("queue can't be read", queue=self._handler.queue.name, reason=str(error))
+            log.debug("queue can't be read", queue=self._queue.name, reason=str(error))
             await asyncio.sleep(LONGEST_WAIT)
             return 0
         except Exception:
-            log.exception("queue can't be read", queue=self._handler.queue.name)
+            log.exception("queue can't be read", queue=self._queue.name)
             return LONGEST_WAIT
         if messages:
             self._pauses_until = elapsed + self._handler.pause
@@ -223,7 +217,7 @@ class Worker:
         If `held` is given (the leases held here), also release the leases of dead workers, and this
         worker's leases from claims that were committed but whose answer was lost.
         """
-        queue = self._handler.queue
+        queue = self._queue
         lanes.lock_paces(tx, queue)
         now = self._now()  # not earlier: after waiting for the lock, one message too many could go
         if held is not None:
@@ -242,10 +236,10 @@ class Worker:
         until = asyncio.get_running_loop().time() + BATCH_SECONDS
         storing: list[tuple[outbox.Message, Awaitable[None]]] = []
         for place, message in enumerate(batch):
-            is_alone = place and (message.uncertain or batch[place - 1].uncertain)
+            is_alone = message.uncertain or batch[place - 1].uncertain
             is_late = self._stopping or asyncio.get_running_loop().time() >= until
-            if is_alone or (place and is_late):
-                await self._give_back(batch[place:])
+            if place and (is_alone or is_late):
+                await self._store(message, partial(self._give_back, batch[place:]))
                 break
             stored = await self._guard(message, self._handle(message))
             if stored is not None:
@@ -253,84 +247,79 @@ class Worker:
         for message, stored in storing:
             await self._guard(message, stored)
 
-    async def _give_back(self, messages: list[outbox.Message]) -> None:
-        def give_back(tx: database.Transaction, _: outbox.Message) -> None:
-            for message in messages:
-                outbox.give_back(tx, self._handler.queue, message)
-
-        await self._settle(messages[0], give_back)
+    def _give_back(self, messages: list[outbox.Message], tx: database.Transaction) -> None:
+        for message in messages:
+            outbox.release(tx, self._queue, message)
 
     async def _handle(self, message: outbox.Message) -> Awaitable[None] | None:
-        if message.crashes >= self._handler.queue.max_crashes:
-            log.error(
-                "message set aside", queue=self._handler.queue.name, id=message.id, why=CRASHED
-            )
-            await self._set_aside(message, CRASHED)
-            return None
-        return await self._handler.handle(message)
+        if message.crashes < self._queue.max_crashes:
+            return await self._handler.handle(message)
+        log.error("message set aside", queue=self._queue.name, id=message.id, why=CRASHED)
+        await self._set_aside(message, CRASHED)
+        return None
 
     async def _guard(self, message: outbox.Message, work: Awaitable[T]) -> T | None:
         """Await a step of handling a message; settle the message if the step raises."""
         try:
             return await work
         except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._handler.queue.name, reason=str(error))
+            log.debug("message is another's", queue=self._queue.name, reason=str(error))
         except errors.StorageError as error:
-            log.debug("message waits", queue=self._handler.queue.name, reason=str(error))
-            await self._settle(message, self._release)
+            log.debug("message waits", queue=self._queue.name, reason=str(error))
+            await self._store(
+                message,
+                lambda tx: outbox.release(tx, self._queue, message, self._now() + STORAGE_PAUSE),
+            )
         except asyncio.CancelledError:
             if self._stopping:
                 raise
-            log.exception("message cancelled", queue=self._handler.queue.name, id=message.id)
+            log.exception("message cancelled", queue=self._queue.name, id=message.id)
             await self._failed(message, "cancelled")
         except Exception as error:
-            log.exception("message failed", queue=self._handler.queue.name, id=message.id)
+            log.exception("message failed", queue=self._queue.name, id=message.id)
             await self._failed(message, type(error).__name__)
         return None
 
     async def _failed(self, message: outbox.Message, note: str) -> None:
-        delay = self._handler.queue.failures.delay(message.failures + 1)
+        delay = self._queue.failures.delay(message.failures + 1)
         if delay is None:
             await self._set_aside(message, note)
-            return
-        due_at = self._now() + delay
-        await self._settle(
-            message, lambda tx, it: outbox.fail(tx, self._handler.queue, it, due_at, note)
-        )
+        else:
+            due_at = self._now() + delay
+            await self._store(
+                message, lambda tx: outbox.fail(tx, self._queue, message, due_at, note)
+            )
 
     async def _set_aside(self, message: outbox.Message, note: str) -> None:
         """Dead-letter a message and call `on_dead_letter`; if the call raises, omit it."""
-        try:
-            await self._db.transaction_until_stored(
-                partial(self._dead_letter, message=message, note=note)
-            )
-        except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._handler.queue.name, reason=str(error))
-        except Exception:
-            log.exception("message buried alone", queue=self._handler.queue.name, id=message.id)
-            await self._settle(
-                message,
-                lambda tx, it: outbox.dead_letter(tx, self._handler.queue, it, self._now(), note),
-            )
 
-    async def _settle(
+        def dead_letter(tx: database.Transaction) -> bool:
+            return outbox.dead_letter(tx, self._queue, message, self._now(), note)
+
+        def dead_letter_and_call(tx: database.Transaction) -> None:
+            if dead_letter(tx):
+                self._handler.on_dead_letter(tx, message)
+
+        try:
+            await self._db.transaction_until_stored(dead_letter_and_call)
+        except errors.NoLongerLead as error:
+            log.debug("message is another's", queue=self._queue.name, reason=str(error))
+        except Exception:
+            log.exception("message buried alone", queue=self._queue.name, id=message.id)
+            await self._store(message, dead_letter)
+
+    async def _store(
         self,
         message: outbox.Message,
-        change: Callable[[database.Transaction, outbox.Message], object],
+        change: Callable[[database.Transaction], object],
     ) -> None:
+        """Store how the lease of a message ends."""
         try:
-            await self._db.transaction_until_stored(lambda tx: change(tx, message))
+            await self._db.transaction_until_stored(change)
         except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._handler.queue.name, reason=str(error))
+            log.debug("message is another's", queue=self._queue.name, reason=str(error))
         except Exception:
-            log.exception("message stays leased", queue=self._handler.queue.name, id=message.id)
-
-    def _release(self, tx: database.Transaction, message: outbox.Message) -> None:
-        outbox.release(tx, self._handler.queue, message, self._now() + STORAGE_PAUSE)
-
-    def _dead_letter(self, tx: database.Transaction, message: outbox.Message, note: str) -> None:
-        if outbox.dead_letter(tx, self._handler.queue, message, self._now(), note):
-            self._handler.on_dead_letter(tx, message)
+            log.exception("message stays leased", queue=self._queue.name, id=message.id)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         """Wake the loop if messages wait for room; the end of the lease wakes it for the lane."""

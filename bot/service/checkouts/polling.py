@@ -179,15 +179,15 @@ def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
     checkout = checkout_rows.find(tx, checkout_id)
     if checkout is None or not _may_poll(checkout):
         return
-    found = queries.place_of(tx, _key(checkout_id))
-    peer = WalletLane.parse(found[0]).peer if found else ""
+    found = queries.find(tx, _key(checkout_id))
+    peer = WalletLane.parse(found["lane"]).peer if found else ""
     lane = WalletLane(checkout.host, peer, host_budgets.ASKED)
     polled_at = min(checkout.polled_at or 0, now)  # a clock that was ahead may have stored it
     due_at = max(now, polled_at + CLOSEST)
     body, key = DuePoll(checkout_id, once=True), _requested_key(checkout_id)
     if _put(tx, checkout, lane, now, due_at, body, key):
         return
-    if not bulk_changes.bring_forward(tx, POLLS, key, due_at):
+    if not outbox.bring_forward(tx, POLLS, key, due_at):
         # A poll is under way: its answer may be older than the hint.
         later = max(due_at, now + CLOSEST)
         _put(tx, checkout, lane, now, later, body, f"look-again-{checkout_id}")
@@ -202,7 +202,7 @@ async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> 
         return False
     is_fresh = 0 <= now - (checkout.polled_at or 0) < CLOSEST
     if not is_fresh and not await db.read(
-        partial(queries.place_of, message_id=_requested_key(checkout.id))
+        partial(queries.find, message_id=_requested_key(checkout.id))
     ):
         await db.transaction(partial(hint, checkout_id=checkout.id, now=now))
     return True

@@ -233,10 +233,10 @@ def _reports(
 
 def settle_letter(tx: database.Transaction, leader: str, now: int) -> None:
     """Settle the members of a letter once its leader is settled."""
-    state, note = queries.state_of(tx, leader) or (None, None)
-    if state in queries.SETTLED:
-        note = note or f"in one letter with {leader}"
-        bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
+    found = queries.find(tx, leader)
+    if found and found["state"] in queries.SETTLED:
+        note = found["note"] or f"in one letter with {leader}"
+        bulk_changes.settle_joined(tx, MEMBERS, found["state"], note, now, leader=leader)
 
 
 def settle_stranded(tx: database.Transaction, now: int) -> None:

@@ -36,9 +36,9 @@ STATEMENTS = [
     (payment_marks.END, ["received_payments_number_reversed"]),
     (payment_marks.PAYMENTS, ["received_payments_listing"]),
     (payment_rows.FREE_PLACEHOLDERS, ["received_payments_pkey"] * 2),
-    (lanes.OPEN_LANES, ["lanes_open"]),
-    (lanes.RANKED_LANES, ["lanes_ranked"]),
-    (lanes.CLOSE, ["lanes_pkey", "outbox_leased"]),
+    (lanes.select_open("open_at"), ["lanes_open"]),
+    (lanes.select_open("rank"), ["lanes_ranked"]),
+    (claiming.CLOSE_LANES, ["lanes_pkey", "outbox_leased"]),
     (claiming.CLAIM_BATCH, ["outbox_pkey", "outbox_due", "outbox_leased"]),
     (checkout_rows.HELD, ["checkouts_site"]),
     (checkout_rows.BY_PAYER, ["checkouts_held"]),
@@ -48,8 +48,8 @@ STATEMENTS = [
     (recipients.STRANDED, ["outbox_joined"]),
     (queries.COUNT_WAITING, ["outbox_due"]),
     (queries.NEAR, ["outbox_heads"] * 2),
-    (queries.COUNT.format("leased"), ["outbox_leased"]),
-    (queries.COUNT.format("dead"), ["outbox_dead_lane"]),
+    (queries.select_counts("leased"), ["outbox_leased"]),
+    (queries.select_counts("dead"), ["outbox_dead_lane"]),
     ("SELECT id FROM audit ORDER BY id DESC LIMIT 5", ["audit_pkey"]),
     ("SELECT id FROM audit WHERE subject = 's' ORDER BY id DESC LIMIT 5", ["audit_subject"]),
     ("SELECT id FROM audit WHERE id < '0' ORDER BY id LIMIT 5", ["audit_pkey"]),
@@ -75,7 +75,7 @@ def test_a_statement_finds_its_rows_by_an_index(many: str, sql: str, indexes: li
 
 
 @pytest.mark.parametrize(
-    "sql", [lanes.STATE_UNORDERED, lanes.REOPEN_PLAIN, claiming.DUE, claiming.CLAIM_BATCH]
+    "sql", [lanes.NEXT_DUE, lanes.REOPEN_PLAIN, claiming.DUE, claiming.CLAIM_BATCH]
 )
 def test_the_next_message_of_a_lane_without_order_is_found_unsorted(many: str, sql: str) -> None:
     """A host that answers nothing for hours has thousands: each new one would sort them all."""

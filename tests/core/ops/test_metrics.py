@@ -122,7 +122,7 @@ async def test_a_queue_with_a_worker_is_shown_while_it_is_empty(desk: Metrics) -
 
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 @pytest.mark.parametrize(
-    "sql", [queries.COUNT_WAITING, queries.COUNT.format("leased"), queries.COUNT.format("dead")]
+    "sql", [queries.COUNT_WAITING, queries.select_counts("leased"), queries.select_counts("dead")]
 )
 def test_the_outbox_is_counted_without_reading_settled_messages(db: Database, sql: str) -> None:
     """Each statement reads a partial index, which contains no settled rows."""

@@ -55,13 +55,6 @@ def groups(count: int) -> Iterable[str]:
 
 
 @pytest.mark.long
-def test_no_account_waits_while_there_is_room(crowd: Crowd) -> None:
-    words = [f"{number}" for number in range(50)]
-    crowd.cause("ann", "ann", *words)
-    assert crowd.serves() == words
-
-
-@pytest.mark.long
 def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> None:
     for number in range(40):
         crowd.cause(f"chatty {number}", f"{number:03d}", *["flood"] * 20)
@@ -91,13 +84,6 @@ def test_an_account_just_before_a_flood_waits_no_longer_than_the_flood(crowd: Cr
     crowd.serves(31)
     crowd.cause("pat", "zzz", "2")
     assert crowd.serves(1) == ["2"]
-
-
-@pytest.mark.long
-def test_an_account_with_a_backlog_delays_no_other(crowd: Crowd) -> None:
-    crowd.cause("ann", "ann", *["flood"] * 500)
-    crowd.cause("bob", "bob", "and me?")
-    assert crowd.serves(1) == ["and me?"]
 
 
 def test_idle_accounts_are_served_in_the_order_of_coming(crowd: Crowd) -> None:

@@ -58,11 +58,6 @@ def test_messages_of_a_burst_go_alone_and_the_rest_with_its_last_one(
     assert post.rows() == []
 
 
-def test_as_many_as_may_go_at_once_all_go_alone(post: QueueHarness) -> None:
-    post.put("a", *"123")
-    assert sent(post) == ["1", "2", "3"]
-
-
 def test_a_rate_limited_lane_joins_messages_that_came_meanwhile(post: QueueHarness) -> None:
     post.put("a", *"123")
     sent(post)

@@ -177,13 +177,6 @@ def test_every_message_of_a_group_is_claimed_in_the_end(post: QueueHarness) -> N
     assert sorted(words, key=int) == [f"{number}" for number in range(40)]
 
 
-def test_a_queue_without_groups_parks_nothing(db: Database, clock: Clock) -> None:
-    free = QueueHarness(db, Queue("free", lease=60_000), clock)
-    fill(free, "a", 50)
-    assert len(free.claim()) == 50
-    assert parked(free) == []
-
-
 def test_a_group_of_another_queue_is_another(post: QueueHarness, clock: Clock) -> None:
     other = QueueHarness(post.db, Queue("other", lease=9, group=team, group_width=1), clock)
     fill(other, "a", 2)

@@ -15,7 +15,7 @@ from bot.chat.model.queues import make_queues
 from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import claiming, lanes, leases, outbox
+from bot.core.outbox import claiming, lanes, leases, outbox, paces
 from bot.core.outbox.claiming import next_claim
 from bot.core.outbox.lanes import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
@@ -42,14 +42,6 @@ def test_a_chat_takes_four_at_once_and_then_one_a_second(chats: QueueHarness) ->
 def test_a_group_takes_four_at_once_and_then_17_a_minute(chats: QueueHarness) -> None:
     chats.put(GROUP, *map(str, range(7)))
     assert sent_at(chats) == [0, 0, 35, 70, 3530, 7060, 10_590]
-
-
-def test_a_rate_limited_chat_delays_no_other(chats: QueueHarness) -> None:
-    chats.put(ANN, *"1234567")
-    sent_at(chats, most=4)
-    chats.put(BOB, "b")
-    chats.clock.advance(0.035)
-    assert chats.words() == ["b"]
 
 
 def test_the_pace_of_a_lane_is_kept_across_a_restart(
@@ -132,7 +124,7 @@ class Run:
                 database = open_database(f"sqlite:///{self.path}/bot.db")
                 self.now, self.skew = self.now - self.skew + skew, skew
                 database.run(lambda tx: leases.recover(tx, MESSAGES, self.now))
-                database.run(lambda tx: lanes.postpone(tx, MESSAGES, self.now, SECOND))
+                database.run(lambda tx: paces.postpone(tx, MESSAGES, self.now, SECOND))
                 database.run(lambda tx: lanes.sweep(tx, MESSAGES, self.now))
         database.run(partial(self.work, until=None))
         database.close()
@@ -239,13 +231,6 @@ def test_next_open_is_none_where_nothing_waits_and_now_where_something_may_go(
     assert post.next_open() == 0
 
 
-def test_next_open_is_the_earliest_of_all_lanes(post: QueueHarness) -> None:
-    for lane, seconds in (("a", 9), ("b", 4), ("c", 7)):
-        post.put(lane, lane)
-        post.retry(post.first(), seconds)
-    assert post.next_open() == 4000
-
-
 def test_a_more_urgent_message_opens_a_lane_whose_head_waits(post: QueueHarness) -> None:
     post.put("a", "alert", priority=ALERT)
     post.retry(post.first(), 60)
@@ -332,8 +317,8 @@ def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarn
     And none is sorted: the index has them in the order in which they go.
     """
     ways = {
-        lanes.OPEN_LANES: "lanes_open (queue=? AND priority=? AND open_at<?)",
-        lanes.RANKED_LANES: "lanes_ranked (queue=? AND priority=? AND rank>?)",
+        lanes.select_open("open_at"): "lanes_open (queue=? AND priority=? AND open_at<?)",
+        lanes.select_open("rank"): "lanes_ranked (queue=? AND priority=? AND rank>?)",
     }
     for sql, index in ways.items():
         plan = post.db.run(partial(explain, sql=sql))
@@ -347,7 +332,7 @@ def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarn
 
 
 @pytest.mark.only(SQLITE, "PostgreSQL's plans are in tests/core/database/test_query_plans.py")
-@pytest.mark.parametrize("sql", [lanes.STATE_UNORDERED, claiming.DUE])
+@pytest.mark.parametrize("sql", [lanes.NEXT_DUE, claiming.DUE])
 def test_the_next_message_of_a_lane_without_order_is_found_unsorted(
     post: QueueHarness, sql: str
 ) -> None:

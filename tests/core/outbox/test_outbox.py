@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
 import pytest
 
 from bot.core.database.database import Database, Transaction
-from bot.core.outbox import lanes, leases, outbox
-from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Queue
+from bot.core.outbox import lanes, leases, outbox, worker
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
+from bot.core.stored_json import PayloadKinds
 from tests.support.listeners import listening
-from tests.support.outbox_queue import QueueHarness
-from tests.support.service_harness import Clock
+from tests.support.outbox_queue import MESSAGES, QueueHarness
+from tests.support.service_harness import NOON, Clock
 
 LEASE = 60_000
 
@@ -29,18 +34,6 @@ def test_a_message_comes_as_it_was_put(post: QueueHarness, clock: Clock) -> None
     (message,) = post.claim()
     assert (message.lane, message.priority, message.body) == ("a", ALERT, {"word": "one"})
     assert (message.attempts, message.uncertain, message.created_at) == (1, False, clock())
-
-
-def test_a_message_put_in_a_transaction_that_fails_was_never_put(
-    post: QueueHarness, clock: Clock
-) -> None:
-    def work(tx: Transaction) -> None:
-        outbox.put(tx, post.queue, "a", {"word": "one"}, clock())
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        post.db.run(work)
-    assert (post.claim(), post.rows()) == ([], [])
 
 
 async def test_putting_wakes_the_queue_and_no_other(post: QueueHarness, clock: Clock) -> None:
@@ -75,11 +68,14 @@ def test_the_classes_of_a_lane_take_turns_each_in_the_order_of_putting(post: Que
     assert order == ["r1", "a1", "a2", "r2", "n1"]
 
 
-def test_many_messages_of_one_moment_keep_the_order_of_putting(post: QueueHarness) -> None:
+def test_an_ordered_lane_handles_one_message_at_a_time_in_the_order_of_putting(
+    post: QueueHarness,
+) -> None:
     words = [f"{number}" for number in range(50)]
     post.put("a", *words)
     order = []
     while claimed := post.claim():
+        assert (len(claimed), post.claim()) == (1, [])
         order += [message.body["word"] for message in claimed]
         post.done(*claimed)
     assert order == words
@@ -89,18 +85,6 @@ def test_ids_sort_by_time_and_then_by_call() -> None:
     made = [outbox.new_id(1), outbox.new_id(1), outbox.new_id(2), outbox.new_id(1_800_000_000_000)]
     assert made == sorted(made)
     assert len(set(made)) == 4
-
-
-def test_an_ordered_lane_has_one_message_under_way(post: QueueHarness) -> None:
-    post.put("a", "one", "two")
-    assert post.words() == ["one"]
-    assert post.words() == []
-
-
-def test_lanes_do_not_wait_for_each_other(post: QueueHarness) -> None:
-    post.put("a", "a1", "a2")
-    post.put("b", "b1")
-    assert sorted(post.words()) == ["a1", "b1"]
 
 
 def test_a_waiting_first_message_delays_its_lane_alone(post: QueueHarness, clock: Clock) -> None:
@@ -157,41 +141,11 @@ def test_lanes_open_since_the_same_time_go_in_the_order_of_their_names(post: Que
     assert post.words() == ["a", "b", "c", "d"]
 
 
-def test_the_message_of_an_expired_lease_is_claimed_again_as_uncertain(
-    post: QueueHarness, clock: Clock
-) -> None:
-    post.put("a", "one", "two")
-    post.claim()
-    clock.advance(LEASE / 1000 - 0.001)
-    assert post.claim() == []
-    clock.advance(0.001)
-    (again,) = post.claim()
-    assert (again.body["word"], again.attempts, again.uncertain) == ("one", 2, True)
-
-
-def test_messages_of_a_dead_process_are_claimed_again_as_uncertain(post: QueueHarness) -> None:
-    post.put("a", "a1", "a2")
-    post.put("b", "b1")
-    post.claim()
-    assert post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock())) == 2
-    assert [(m.body["word"], m.attempts, m.uncertain) for m in post.claim()] == [
-        ("a1", 2, True),
-        ("b1", 2, True),
-    ]
-
-
 def test_recovering_leaves_other_queues_alone(post: QueueHarness, kept: QueueHarness) -> None:
     kept.put("a", "one")
     kept.claim()
     assert post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock())) == 0
     assert kept.states() == {"one": "leased"}
-
-
-def test_done_settles_a_message_and_its_lane_continues(post: QueueHarness) -> None:
-    post.put("a", "one", "two")
-    post.done(*post.claim())
-    assert post.states() == {"two": "waiting"}
-    assert post.words() == ["two"]
 
 
 def test_a_queue_with_keep_stores_settled_messages(kept: QueueHarness, clock: Clock) -> None:
@@ -319,34 +273,93 @@ def test_a_due_time_in_the_past_is_now(post: QueueHarness, clock: Clock) -> None
     assert post.rows()[0]["due_at"] == clock()
 
 
-def test_a_message_due_later_delays_nothing_in_an_unordered_lane(loose: QueueHarness) -> None:
-    loose.put_later("a", "later", 60)
-    loose.put("a", "now")
-    assert (loose.words(), loose.next_open()) == (["now"], 60_000)
+# Bodies of messages: dataclasses, checked when they are read.
 
 
-@pytest.mark.parametrize("how", ["done", "retry", "dead_letter"])
-@pytest.mark.parametrize("keep", [True, False])
-def test_settling_returns_whether_the_lease_was_still_held(
-    post: QueueHarness, kept: QueueHarness, clock: Clock, how: str, *, keep: bool
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    items: tuple[str, ...]
+
+
+def join(bodies: Iterable[Parcel]) -> tuple[int, Parcel]:
+    parcels = list(bodies)
+    return len(parcels), Parcel(tuple(item for one in parcels for item in one.items))
+
+
+PARCELS = Queue(
+    "parcels", 1000, payloads=PayloadKinds(parcel=Parcel), gather=join,
+    lane_pace=lambda _lane: Pace(1000),
+)  # fmt: skip
+
+
+def claim_parcels(db: Database, clock: Clock) -> list[Parcel]:
+    claimed = db.run(lambda tx: outbox.claim(tx, PARCELS, clock(), 9))
+    return [message.body for message in claimed]
+
+
+def put_parcels(db: Database, clock: Clock, *items: str) -> None:
+    for item in items:
+        db.run(partial(outbox.put, queue=PARCELS, lane="a", body=Parcel((item,)), now=clock()))
+
+
+def test_a_claimed_message_has_a_payload_and_gathered_payloads_are_one(
+    db: Database, clock: Clock
 ) -> None:
-    """A lost lease settles nothing, whatever became of the message."""
-    it = kept if keep else post
+    put_parcels(db, clock, "cup", "pot")
+    assert claim_parcels(db, clock) == [Parcel(("cup", "pot"))]
 
-    def settle(tx: Transaction) -> bool:
-        if how == "retry":
-            return outbox.retry(tx, it.queue, message, clock(), "again")
-        if how == "dead_letter":
-            return outbox.dead_letter(tx, it.queue, message, clock(), "no use")
-        return outbox.done(tx, it.queue, message, clock())
 
-    it.put("a", "one")
-    (message,) = it.claim()
-    clock.advance(LEASE / 1000)
-    (later,) = it.claim()
-    before = it.rows()
-    assert it.db.run(settle) is False
-    assert it.rows() == before
-    message = later
-    assert it.db.run(settle) is True
-    assert it.db.run(settle) is False
+def test_a_message_that_cannot_be_read_is_set_aside_and_its_lane_goes_on(
+    db: Database, clock: Clock
+) -> None:
+    put_parcels(db, clock, "broken", "whole")
+    db.run(lambda tx: tx.execute("UPDATE outbox SET body = '[]' WHERE body LIKE '%broken%'"))
+    assert claim_parcels(db, clock) == []
+    clock.advance(1)
+    assert claim_parcels(db, clock) == [Parcel(("whole",))]
+    rows = db.run(lambda tx: tx.query("SELECT state, note FROM outbox ORDER BY id"))
+    assert [tuple(row.values()) for row in rows] == [
+        ("dead", "its body can't be read: not a JSON object"),
+        ("leased", None),
+    ]
+
+
+# Sweeps delete everything that is due, and never much of it in one transaction.
+
+NUMBER = 2 * lanes.SWEPT + 1
+KEPT = "kept"
+LANE = "INSERT INTO lanes (queue, lane, held_until) VALUES (:queue, :lane, :until)"
+SETTLED = (
+    "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at, settled_at)"
+    " VALUES (:id, :queue, 'a', 0, '{}', 'done', 1, 1, :at)"
+)
+
+
+async def test_lanes_are_swept_in_parts(db: Database) -> None:
+    """A queue with a lane a request has as many lanes as requests were paid in an hour."""
+    queue = MESSAGES.name
+
+    def fill(tx: Transaction) -> None:
+        for number in range(NUMBER):
+            tx.execute(LANE, queue=queue, lane=str(number), until=0)
+        tx.execute(LANE, queue=queue, lane=KEPT, until=NOON + 1)
+
+    await db.bulk(fill)
+    assert await db.bulk(partial(lanes.sweep, queue=MESSAGES, now=NOON)) == lanes.SWEPT
+    await worker.sweep(db, MESSAGES, NOON)
+    assert [row["lane"] for row in await db.query("SELECT lane FROM lanes")] == [KEPT]
+
+
+async def test_settled_messages_are_swept_in_parts(db: Database) -> None:
+    """An hour's updates of a busy bot are ten thousands."""
+
+    def fill(tx: Transaction) -> None:
+        for number in range(NUMBER):
+            tx.execute(SETTLED, id=str(number), queue=MESSAGES.name, at=NOON)
+        tx.execute(SETTLED, id=KEPT, queue=MESSAGES.name, at=NOON + 1)
+
+    await db.bulk(fill)
+    swept = await db.bulk(partial(outbox.sweep, queue=MESSAGES, before=NOON + 1))
+    assert len(swept) == lanes.SWEPT
+    await worker.sweep(db, MESSAGES, NOON + MESSAGES.kept_for + 1)
+    assert [row["id"] for row in await db.query("SELECT id FROM outbox")] == [KEPT]

@@ -10,9 +10,9 @@ from bot.chat.model.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
 from bot.core.database.database import Database
 from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import leases, outbox
+from bot.core.outbox import leases
 from bot.core.outbox.claiming import NextClaim, next_claim
-from bot.core.outbox.fairness import CYCLE, NOTICE_PATIENCE, in_cycle_order, position_after
+from bot.core.outbox.fairness import NOTICE_PATIENCE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
@@ -59,20 +59,6 @@ def test_waiting_classes_take_turns_and_unused_turns_go_to_the_others(
     assert sends(post, len(order)) == order
 
 
-def test_one_alert_among_forty_chats_that_are_answered_is_second(post: QueueHarness) -> None:
-    for number in range(40):
-        post.put(f"{number}", *"12345")
-    post.put("seller", "paid", priority=ALERT)
-    assert sends(post, 2) == "RA"
-
-
-def test_while_alerts_wait_they_have_five_turns_of_every_eight(post: QueueHarness) -> None:
-    waiting(post, reply=60, alert=60, notice=60)
-    classes = sends(post, 80)
-    for first in range(72):
-        assert Counter(classes[first : first + 8]) == {"A": 5, "R": 2, "N": 1}
-
-
 def test_a_new_notice_leaves_its_turns_to_alerts_and_not_to_replies(post: QueueHarness) -> None:
     waiting(post, reply=0, alert=9)
     for number in range(3):
@@ -107,14 +93,6 @@ def test_a_restart_grants_no_class_a_turn_twice(
     again.close()
 
 
-def test_in_a_lane_a_flood_of_replies_delays_no_alert(post: QueueHarness) -> None:
-    """So no member of a group can delay its alerts."""
-    post.put("a", *"123456789")
-    post.put("a", "paid", "paid again", priority=ALERT)
-    post.put("a", "card", priority=NOTICE)
-    assert sends(post, 9) == "RAARNRRRR"
-
-
 def test_turns_in_a_lane_and_among_lanes_are_counted_apart(post: QueueHarness) -> None:
     post.put("a", *"1234")
     post.put("a", *"1234", priority=ALERT)
@@ -128,13 +106,6 @@ def test_a_class_alone_costs_no_statement(post: QueueHarness) -> None:
     sends(post, 2)
     rows = post.db.run(lambda tx: tx.query("SELECT lane, turn FROM lanes ORDER BY lane"))
     assert rows == [{"lane": "a", "turn": 0}, {"lane": "b", "turn": 0}]
-
-
-@pytest.mark.parametrize("turn", range(len(CYCLE)))
-def test_after_a_turn_of_any_class_the_cycle_stands_behind_it(turn: int) -> None:
-    for priority in (REPLY, ALERT, NOTICE):
-        assert CYCLE[position_after(turn, priority) - 1] == priority
-    assert in_cycle_order(turn, [CYCLE[turn], *NAMES])[0] == CYCLE[turn]
 
 
 @pytest.fixture
@@ -218,12 +189,3 @@ def test_an_alert_waits_for_no_older_reply_of_its_own_chat(
     clock.advance(1)
     post.put("seller", "paid", priority=ALERT)
     assert "A" in sends(post, 4)
-
-
-def test_a_failing_alert_delays_no_reply(post: QueueHarness, clock: Clock) -> None:
-    post.put("seller", "paid", priority=ALERT)
-    alert = post.first()
-    due_at = clock() + 60_000
-    post.db.run(lambda tx: outbox.retry(tx, post.queue, alert, due_at, "again"))
-    post.put("seller", "reply")
-    assert sends(post, 1) == "R"

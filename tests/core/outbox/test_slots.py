@@ -12,8 +12,8 @@ from bot.core.database.database import Database
 from bot.core.outbox import outbox
 from bot.core.outbox.claiming import NextClaim, next_claim
 from bot.core.outbox.outbox import Message
+from bot.core.outbox.paces import SlotWait
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
-from bot.core.outbox.slots import SlotWait
 from tests.support.outbox_queue import ANN, BOB, SECOND, QueueHarness, sent_at
 from tests.support.service_harness import NOON, Clock
 from tests.support.worker_harness import RecordingHandler, put, working
