@@ -51,15 +51,6 @@ def test_no_number_becomes_a_float() -> None:
     assert not any(isinstance(number, float) for number in read)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "NaN", "[Infinity]", "-Infinity", "{'a': 1}", b"\xff", "[" * 100_000, "1" * 5000],
-)
-def test_invalid_json_is_a_value_error(text: str | bytes) -> None:
-    with pytest.raises(ValueError, match=r"\S"):
-        loads(text)
-
-
 def test_a_lone_surrogate_stays_an_escape_so_that_it_can_be_stored() -> None:
     written = dumps({"name": "a\ud83dö"})
     assert written.encode() == '{"name":"a\\ud83dö"}'.encode()
@@ -80,6 +71,8 @@ def test_a_value_that_is_no_json_is_refused() -> None:
         ("[" * 101 + "]" * 101, "The JSON is nested deeper than 100 levels."),
         ("[-Infinity]", "-Infinity is not a JSON number."),
         (b"\xff", "The JSON is not valid UTF-8."),
+        ("", "The JSON is not valid: Expecting value at"),
+        ("NaN", "NaN is not a JSON number."),
         ("{'a': 1}", "The JSON is not valid: Expecting property name enclosed in double quotes at"),
     ],
 )

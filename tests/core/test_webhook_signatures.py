@@ -83,18 +83,14 @@ def test_secrets_rotate_without_a_gap(signers: tuple[str, ...], known: tuple[str
     assert accepted(known, signed(*signers))
 
 
-@pytest.mark.parametrize("seconds", [-300, -1, 0, 1, 299])
-def test_five_minutes_either_way_are_accepted(seconds: int) -> None:
-    """Clocks may differ by five minutes."""
-    now = NOW.replace(microsecond=0) + timedelta(seconds=seconds)
-    assert accepted([SECRET], signed(), now=now)
-
-
-@pytest.mark.parametrize("seconds", [-301, 301, 86_400])
-def test_older_and_newer_are_refused(seconds: int) -> None:
-    """A replayed webhook, or one dated ahead, is refused."""
-    with pytest.raises(BadSignature):
-        signing.verify([SECRET], signed(), BODY, NOW + timedelta(seconds=seconds))
+def test_five_minutes_either_way_are_accepted() -> None:
+    """Clocks may differ; a replayed webhook, or one dated further ahead, is refused."""
+    moments = {
+        seconds: NOW.replace(microsecond=0) + timedelta(seconds=seconds)
+        for seconds in (-86_400, -301, -300, -1, 0, 1, 299, 301, 86_400)
+    }
+    fresh = {at for at, now in moments.items() if accepted([SECRET], signed(), now=now)}
+    assert fresh == {-300, -1, 0, 1, 299}
 
 
 def test_the_zone_of_now_changes_nothing() -> None:
@@ -141,29 +137,16 @@ def test_altered_headers_are_refused(name: str, value: str) -> None:
         signing.verify([SECRET], signed() | {name: value}, BODY, NOW)
 
 
-@pytest.mark.parametrize("missing", ["webhook-id", "webhook-timestamp", "webhook-signature"])
-def test_missing_headers_are_refused(missing: str) -> None:
-    """All three headers are needed."""
-    headers = {name: value for name, value in signed().items() if name != missing}
-    with pytest.raises(BadSignature):
-        signing.verify([SECRET], headers, BODY, NOW)
-
-
-@pytest.mark.parametrize("body", [b"", BODY + b" ", BODY[:-1], b"\xff\xfe", BODY.upper()])
-def test_another_body_is_refused(body: bytes) -> None:
-    """A signature is valid for its body alone."""
-    with pytest.raises(BadSignature):
-        signing.verify([SECRET], signed(), body, NOW)
-
-
-@pytest.mark.parametrize(
-    "secrets",
-    [(), (OTHER,), ("",), ("whsec_",), ("whsec_###",), ("whsec_a",), ("\u00e9",), (SECRET + "!",)],
-)
-def test_without_the_right_secret_every_webhook_is_refused(secrets: tuple[str, ...]) -> None:
+def test_all_three_headers_the_body_and_the_secret_are_needed() -> None:
     """No secret, a wrong one and a malformed one fail closed."""
-    with pytest.raises(BadSignature):
-        signing.verify(secrets, signed(), BODY, NOW)
+    for missing in signed():
+        headers = {name: value for name, value in signed().items() if name != missing}
+        assert not accepted([SECRET], headers), missing
+    for body in (b"", BODY + b" ", BODY[:-1], b"\xff\xfe", BODY.upper()):
+        assert not accepted([SECRET], signed(), body), body
+    assert not accepted([], signed())
+    for secret in (OTHER, "", "whsec_", "whsec_###", "whsec_a", "\u00e9", SECRET + "!"):
+        assert not accepted([secret], signed()), secret
 
 
 def test_a_secret_may_lack_its_prefix_and_padding() -> None:

@@ -32,7 +32,7 @@ THEMES = {
     "idempotency": ["service/requests/idempotency.py", "chat/payments/create_*.py"],
     "rate limits": [
         "service/http/rate_limits.py", "core/net/rates.py", "service/rails/host_calls.py",
-        "core/outbox/host_budgets.py", "core/outbox/slots.py",
+        "core/outbox/host_budgets.py", "core/outbox/paces.py",
     ],
     "digests": [
         "chat/alerts/delivery.py", "chat/alerts/daily_summary.py", "core/outbox/groups.py",

@@ -24,11 +24,16 @@ class TlsContexts:
     client: ssl.SSLContext
 
 
-def make_certificate(folder: Path) -> Path:
-    """Write a certificate and its key into one file; no client trusts it by default."""
+def make_certificate(folder: Path, host: str = HOST) -> Path:
+    """Write a certificate of an address or a name, and its key, into one file.
+
+    No client trusts it by default.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    here = x509.SubjectAlternativeName(
+        [x509.IPAddress(ipaddress.ip_address(HOST)) if host == HOST else x509.DNSName(host)]
+    )
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -50,9 +55,9 @@ def make_certificate(folder: Path) -> Path:
     return path
 
 
-def make_tls(folder: Path) -> TlsContexts:
+def make_tls(folder: Path, host: str = HOST) -> TlsContexts:
     """Make a certificate, and the contexts of both ends."""
-    path = make_certificate(folder)
+    path = make_certificate(folder, host)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(path)
     return TlsContexts(server, ssl.create_default_context(cafile=path))

@@ -196,7 +196,7 @@ BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND s
 def _with_lane(heads: str) -> str:
     """Read everything that `reopen` needs in one statement: each takes the interpreter's lock."""
     return (
-        f"SELECT heads.id, heads.priority, heads.due_at, heads.rank, last_rank, {BUSY} AS busy,"
+        f"SELECT heads.id, heads.priority, heads.due_at, heads.rank, last_rank, {BUSY} AS busy,"  # noqa: S608 - our own words
         f" arrival_at, held_until FROM ({heads}) AS heads"
         " LEFT JOIN lanes ON queue = :queue AND lane = :lane"
     )

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from bot.core.errors import MoneyError
 from bot.core.money import amounts
 
-NBSP, NARROW, THIN = "\u00a0", "\u202f", "\u2009"
+NBSP, NARROW = "\u00a0", "\u202f"
 SEPARATORS = ".,'\u2019\u066b\u066c" + NBSP + NARROW
-AMBIGUOUS = (Decimal(1), Decimal(1000))
 CODES = st.sampled_from(sorted(amounts.currencies()))
 
 
@@ -44,12 +43,11 @@ EXPONENTS = {
 }
 
 
-@pytest.mark.parametrize(("decimals", "codes"), EXPONENTS.items())
-def test_each_currency_has_its_decimals(decimals: int, codes: str) -> None:
-    """Each currency has its own decimals."""
-    for code in codes.split():
-        assert decimals == amounts.exponent(code)
-        assert code in amounts.currencies()
+def test_each_currency_has_its_decimals() -> None:
+    for decimals, codes in EXPONENTS.items():
+        for code in codes.split():
+            assert decimals == amounts.exponent(code), code
+            assert code in amounts.currencies()
 
 
 @pytest.mark.parametrize(
@@ -201,172 +199,6 @@ def test_a_written_amount_is_read_back(sum_: tuple[int, str], language: str) -> 
     shown = amounts.format_money(minor, code, language)
     digits = "".join(char for char in shown if char.isdecimal() or char in SEPARATORS)
     assert amounts.from_minor(minor, code) in readings(digits.strip(SEPARATORS))
-
-
-READ = [
-    # plain, and decimal marks
-    ("5", "5", None),
-    ("  5  ", "5", None),
-    ("007", "7", None),
-    ("2.50", "2.50", None),
-    ("2,50", "2.50", None),
-    ("2.5", "2.5", None),
-    ("0.125", "0.125", None),
-    ("0,001", "0.001", None),
-    ("00.125", "0.125", None),
-    (".5", "0.5", None),
-    (",50", "0.50", None),
-    (".500", "0.5", None),
-    ("0.00000001 BSV", "0.00000001", "BSV"),
-    ("1.0000", "1", None),
-    ("1234.567", "1234.567", None),
-    ("0", "0", None),
-    # thousands
-    ("1 000", "1000", None),
-    (f"1{NBSP}000", "1000", None),
-    (f"1{NARROW}000", "1000", None),
-    (f"1{THIN}000", "1000", None),
-    ("1'000", "1000", None),
-    ("1\u2019000", "1000", None),
-    ("1\u066c000", "1000", None),
-    ("12 345 678", "12345678", None),
-    ("1,000,000", "1000000", None),
-    ("1.000.000", "1000000", None),
-    ("1,00,000", "100000", None),
-    ("12,34,567.50", "1234567.50", None),
-    # both
-    ("1,000.50", "1000.50", None),
-    ("1.000,50", "1000.50", None),
-    ("1 000,50", "1000.50", None),
-    ("1 000.50", "1000.50", None),
-    ("1 000,500", "1000.500", None),
-    ("1'000.50", "1000.50", None),
-    ("1,000,000.5", "1000000.5", None),
-    ("1.000,500", "1000.500", None),
-    # whole amounts with a dash
-    ("5,-", "5", None),
-    ("5.-", "5", None),
-    ("5,--", "5", None),
-    ("5,\u2013", "5", None),
-    ("1.000,-", "1000", None),
-    ("5,- €", "5", "EUR"),
-    ("CHF 5.-", "5", "CHF"),
-    # currencies
-    ("$5", "5", "USD"),
-    ("5$", "5", "USD"),
-    ("$ 5", "5", "USD"),
-    ("€ 5", "5", "EUR"),
-    ("5,50 €", "5.50", "EUR"),
-    ("£1,000.50", "1000.50", "GBP"),
-    ("¥500", "500", "JPY"),
-    ("₹1,00,000", "100000", "INR"),
-    ("₿0.001", "0.001", "BTC"),
-    ("5 usd", "5", "USD"),
-    ("5usd", "5", "USD"),
-    ("USD 5", "5", "USD"),
-    ("usd5", "5", "USD"),
-    ("$5 USD", "5", "USD"),
-    ("CA$5", "5", "CAD"),
-    ("1 000 Eur", "1000", "EUR"),
-    ("21 sats", "21", "SAT"),
-    ("2.5 mnee", "2.5", "MNEE"),
-    # other scripts and invisible marks
-    ("\u0661\u0662\u066b\u0665", "12.5", None),
-    ("\u0661\u066c\u0662\u0663\u0664\u066b\u0665", "1234.5", None),
-    ("\u0661\u066b\u0665\u0660\u0660", "1.500", None),
-    ("\u06f1\u06f2", "12", None),
-    ("\u0967\u0968", "12", None),
-    ("\uff11\uff12\uff0e\uff15", "12.5", None),
-    ("\uff04\uff15", "5", "USD"),
-    (f"\u200f5.00{NBSP}US$", "5.00", "USD"),
-]
-
-
-@pytest.mark.parametrize(("text", "amount", "currency"), READ)
-def test_amounts_are_read_as_people_write_them(
-    text: str, amount: str, currency: str | None
-) -> None:
-    """Separators, symbols and digits of many languages."""
-    assert (Decimal(amount), currency) == amounts.read_amount(text, None)
-    assert (Decimal(amount), currency or "NOK") == amounts.read_amount(text, "NOK")
-    assert currency == amounts.read_currency(text, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "choices"),
-    [
-        ("1.000", AMBIGUOUS),
-        ("1,000", AMBIGUOUS),
-        ("1,000$", AMBIGUOUS),
-        ("USD 1.000", AMBIGUOUS),
-        ("\u0661,\u0660\u0660\u0660", AMBIGUOUS),
-        ("\u0661\u060c\u0660\u0660\u0660", AMBIGUOUS),
-        ("12.345", (Decimal("12.345"), Decimal(12345))),
-        ("100,000 JPY", (Decimal(100), Decimal(100_000))),
-        ("999.999 KWD", (Decimal("999.999"), Decimal(999_999))),
-        ("1,500", (Decimal("1.5"), Decimal(1500))),
-    ],
-)
-def test_ambiguous_amounts_are_asked_about(text: str, choices: tuple[Decimal, ...]) -> None:
-    """One mark before three digits is ambiguous in every currency."""
-    with pytest.raises(MoneyError) as caught:
-        amounts.read_amount(text, "USD")
-    assert caught.value.reason == "ambiguous"
-    assert choices == caught.value.choices
-    assert all("E" not in str(choice) for choice in caught.value.choices)
-
-
-# What holds no amount, or more than one.
-NO_AMOUNTS = (
-    "usd|$|five|.|,-|1e5|1E+5|0x10|NaN|Infinity|1 2|1 00|1 0000|0 500|1000 000|1'00|"
-    "1.00.00|1.00.000|1,000.000,5|1,000,00|1.000 000|1,000 000.5|1..5|..5|5.|5,"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "notAnAmount"),
-        ("   ", "notAnAmount"),
-        *((text, "notAnAmount") for text in NO_AMOUNTS.split("|")),
-        ("\u0661\u066b\u0665\u066b\u0660", "notAnAmount"),
-        ("1/2", "notAnAmount"),
-        ("\u00bd", "notAnAmount"),
-        ("5\u00b2", "notAnAmount"),
-        ("\u2460", "notAnAmount"),
-        ("5%", "notAnAmount"),
-        ("(5)", "notAnAmount"),
-        ("+5", "notAnAmount"),
-        ("5-", "notAnAmount"),
-        ("1_000", "notAnAmount"),
-        ("5-10", "notAnAmount"),
-        ("5 usd 6", "notAnAmount"),
-        ("1\u0662", "notAnAmount"),
-        ("$5 EUR", "notAnAmount"),
-        ("€5$", "notAnAmount"),
-        ("5\n6", "notAnAmount"),
-        ("9" * 65, "notAnAmount"),
-        ("5\x00", "notAnAmount"),
-        ("-5", "notPositive"),
-        ("\u22125", "notPositive"),
-        ("$-5", "notPositive"),
-        ("-$5", "notPositive"),
-        ("-1.000", "notPositive"),
-        ("5 kr", "unknownCurrency"),
-        ("5 abc", "unknownCurrency"),
-        ("5 usd eur", "unknownCurrency"),
-        ("5k", "unknownCurrency"),
-        ("about 5", "unknownCurrency"),
-        ("<b>5</b>", "unknownCurrency"),
-    ],
-)
-def test_a_text_that_is_no_amount_is_refused(text: str, reason: str) -> None:
-    """A text must be one amount with at most one currency."""
-    with pytest.raises(MoneyError) as caught:
-        amounts.read_amount(text, "USD")
-    assert reason == caught.value.reason
-    assert caught.value.choices == ()
-    assert str(caught.value)
 
 
 @given(st.text() | st.text("0123456789.,' -$€e+\u0661\u066b\u00a0", max_size=70))

@@ -6,18 +6,15 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.errors import ForbiddenAddress
 from bot.core.net.guarded_transport import GuardedTransport
 from bot.core.net.webhook_addresses import AllowList
+from tests.support.certificates import make_tls
 
 NOBODY = AllowList()
 LOOPBACK = AllowList.parse("127.0.0.1/8")
@@ -148,21 +145,6 @@ async def test_a_port_of_the_allow_list_is_enforced_when_dialled(host: str) -> N
         assert (len(receiver.heads), other.heads) == (1, [])
 
 
-async def test_redirects_are_not_followed() -> None:
-    """A redirect is an answer; followed on purpose, its target is checked too."""
-    async with listening() as receiver:
-        receiver.answer = (
-            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.2/\r\n"
-            b"Content-Length: 0\r\nConnection: close\r\n\r\n"
-        )
-        transport = GuardedTransport(AllowList.parse("127.0.0.1"))
-        url = f"http://127.0.0.1:{receiver.port}/"
-        async with httpx.AsyncClient(transport=transport) as client:
-            assert (await client.get(url)).status_code == 302
-            with pytest.raises(ForbiddenAddress):
-                await client.get(url, follow_redirects=True)
-
-
 @pytest.mark.parametrize(
     "url", ["http://no-such-name.invalid/", "http://" + "a" * 64 + ".example/"]
 )
@@ -192,49 +174,17 @@ async def test_a_slow_look_up_counts_towards_the_time_limit() -> None:
             await client.get("http://slow.example/")
 
 
-async def test_a_closed_port_is_a_connect_error() -> None:
-    """A refused connection raises the ConnectError of httpx."""
-    async with listening() as receiver:
-        port = receiver.port
-    with pytest.raises(httpx.ConnectError):
-        await get(GuardedTransport(LOOPBACK), f"http://127.0.0.1:{port}/")
-
-
-def certificate_for(name: str, folder: Path) -> Path:
-    """Create a self-signed certificate and key of the name, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path = folder / f"{name}.pem"
-    path.write_bytes(certificate.public_bytes(pem) + private)
-    return path
-
-
 async def test_tls_is_checked_against_the_name(tmp_path: Path) -> None:
     """Certificate and SNI are those of the name, although an address is dialled."""
-    pem = certificate_for("pay.example", tmp_path)
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(pem)
+    contexts = make_tls(tmp_path, "pay.example")
     asked: list[str | None] = []
-    server.sni_callback = lambda _socket, name, _context: asked.append(name)
-    client = ssl.create_default_context(cafile=str(pem))
+    contexts.server.sni_callback = lambda _socket, name, _context: asked.append(name)
     names = Names(["127.0.0.1"])
-    async with listening(server) as receiver:
-        transport = GuardedTransport(LOOPBACK, resolver=names, verify=client)
+    async with listening(contexts.server) as receiver:
+        transport = GuardedTransport(LOOPBACK, resolver=names, verify=contexts.client)
         answer = await get(transport, f"https://pay.example:{receiver.port}/")
         assert answer.text == "ok"
-        transport = GuardedTransport(LOOPBACK, resolver=names, verify=client)
+        transport = GuardedTransport(LOOPBACK, resolver=names, verify=contexts.client)
         with pytest.raises(httpx.ConnectError, match=r"(?i)certificate"):
             await get(transport, f"https://other.example:{receiver.port}/")
     assert asked == ["pay.example", "other.example"]

@@ -23,7 +23,8 @@ SENT = {
     "anna@xn--mnchen-3ya.de": "anna@xn--mnchen-3ya.de",
     "anna@faß.de": "anna@xn--fa-hia.de",
     "info@例え.jp": "info@xn--r8jz45g.jp",
-    "o'hara+x@mail.example": "o'hara+x@mail.example",
+    "O'Hara+x.y@Mail.Example": "O'Hara+x.y@mail.example",
+    f"{'a' * 64}@{'b' * 60}.{'c' * 60}.example": f"{'a' * 64}@{'b' * 60}.{'c' * 60}.example",
 }
 """Valid addresses, and how they are sent."""
 
@@ -34,6 +35,9 @@ REFUSED = [
     "sellér@example.org", "a b@example.org", "a@b@example.org", "=?utf-8?q?a?=@example.org",
     "anna@printer.local", "anna@shop.invalid", "anna@shop.test", '"anna"@example.org',
     f"{'a' * 65}@example.org", f"anna@{'b.' * 130}example", "Anna <anna@example.org>",
+    "", "anna@example.org, ben@example.org", "anna@example.org\r\nBcc: ben@example.org",
+    "anna=?b@example.org", "anna@xn--zz--.example", "anna@xn--a.example",
+    "anna@foo-.bücher.example",
 ]  # fmt: skip
 """Addresses that get no letter."""
 
@@ -70,8 +74,9 @@ def test_an_invalid_address_is_refused_everywhere(address: str) -> None:
     assert not isinstance(read_contact(address), str)
     with pytest.raises(ValidationError):
         TypeAdapter(Email).validate_python(address)
-    with pytest.raises(MailRefused):
+    with pytest.raises(MailRefused) as refused:
         letter(address=address)
+    assert (refused.value.final, refused.value.code) == (True, None)
     with pytest.raises(ConfigProblem):
         parse_sender(f"Shop <{address}>")
 
