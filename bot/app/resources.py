@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from bot import __version__, config
 from bot.core import errors
-from bot.core.database import database, migrations, opening, private_files, timelines, urls
+from bot.core.database import database, migrations, opening, private_files, urls
 from bot.core.database.vault import (
     Vault,
     check_key,
@@ -23,7 +23,7 @@ from bot.core.database.vault import (
     load_or_create,
     load_or_create_key,
 )
-from bot.core.replicas import leadership, membership, replica
+from bot.core.replicas import membership, replica
 
 log = structlog.get_logger()
 
@@ -103,15 +103,9 @@ def make_replica(shared: SharedResources, role: Role) -> replica.Replica:
     return replica.open_replica(shared.db, info, shared.now)
 
 
-def make_election(replica: replica.Replica, role: Role, lead: str) -> leadership.LeaderElection:
+def make_election(process: replica.Replica, role: Role, lead: str) -> replica.LeaderElection:
     """Return the election of a lead; a role that can't lead gets an election that it never wins."""
-    if role.may_lead:
-        return replica.join_election(lead)
-
-    async def hand_over_nothing() -> None:
-        return
-
-    return leadership.LeaderElection(hand_over_nothing)
+    return process.join_election(lead) if role.may_lead else replica.LeaderElection()
 
 
 USED = (
@@ -169,7 +163,11 @@ def deployment(database: database.Database, keys: Vault) -> str:
 
 def warn_of_another_past(database: database.Database) -> None:
     """Log an error if the database may have gone back in time, after a failover or a recovery."""
-    if change := database.run(timelines.note):
+    if database.engine == "sqlite":
+        return
+    from bot.core.database.postgres import checks  # noqa: PLC0415 - loads psycopg
+
+    if change := database.run(checks.note_timeline):
         log.error("the database may have gone back in time", reason=change)
 
 

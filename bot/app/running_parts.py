@@ -11,7 +11,7 @@ import structlog
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import worker
-from bot.core.replicas import leadership
+from bot.core.replicas import replica
 
 log = structlog.get_logger()
 
@@ -111,7 +111,7 @@ class Leadership:
 
     def __init__(
         self,
-        election: leadership.LeaderElection,
+        election: replica.LeaderElection,
         begin: Callable[[database.WriteLease, RunningParts], None],
         parts: Callable[[], RunningParts],
     ) -> None:

@@ -329,9 +329,9 @@ def erase(
 def _compact(url: str, tables: tuple[str, ...]) -> bool:
     """Remove deleted rows from the file, or free their space on a server; False if that failed."""
     if urls.is_postgres(url):
-        from bot.core.database.postgres import transfer_target  # noqa: PLC0415 - psycopg is for servers
+        from bot.core.database.postgres import transfer  # noqa: PLC0415 - psycopg is for servers
 
-        transfer_target.vacuum(url, tables)
+        transfer.vacuum(url, tables)
         return True
     from bot.core.database import snapshot  # noqa: PLC0415 - other commands start without it
 

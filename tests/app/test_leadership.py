@@ -16,7 +16,7 @@ from bot.core.errors import NoLongerLead
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import QueueHandler, Worker
-from bot.core.replicas.replica import SoleReplica
+from bot.core.replicas.replica import Replica
 from tests.support.fake_election import FakeElection, settle
 from tests.support.outbox_queue import MESSAGES
 from tests.support.service_harness import Clock
@@ -203,7 +203,7 @@ async def test_a_process_alone_leads_at_once_and_says_nothing_of_it(
     db: Database, clock: Clock
 ) -> None:
     office = Office(db, clock)
-    alone = Leadership(SoleReplica().join_election("chat"), office._begin, office._make_parts)
+    alone = Leadership(Replica().join_election("chat"), office._begin, office._make_parts)
     with capture_logs() as logs:
         running = asyncio.create_task(alone.run())
         await settle()

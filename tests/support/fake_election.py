@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from bot.core.database.database import WriteLease
-from bot.core.replicas.leadership import LeaderElection
+from bot.core.replicas.replica import LeaderElection
 
 HOUR = 3600
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bot.core.database import migrations
-from bot.core.database.inspection import Column, Table, read_tables
+from bot.core.database.postgres.copying import Column, Table, read_tables
 from bot.core.database.vault import Vault
 from tests.support.empty_database import copy_empty
 

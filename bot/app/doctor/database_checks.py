@@ -16,15 +16,7 @@ from bot.app import resources
 from bot.app.doctor import findings
 from bot.chat.model import queues
 from bot.core import errors
-from bot.core.database import (
-    database,
-    inspection,
-    migrations,
-    opening,
-    private_files,
-    timelines,
-    urls,
-)
+from bot.core.database import database, migrations, opening, private_files, snapshot, urls
 from bot.core.outbox import queries
 from bot.core.replicas import membership
 from bot.core.text import sanitize
@@ -131,7 +123,7 @@ def _file_problems(it: File) -> Iterator[str]:
     yield from _version_problems(it.version)
     path = urls.sqlite_path(it.url)
     try:
-        damage = inspection.find_damage(path)
+        damage = snapshot.find_damage(path)
     except sqlite3.Error as error:
         yield f"it can't be checked: {error}"
     else:
@@ -349,7 +341,7 @@ def _ask_server(
     before, _ = db.run(survey_replicas)
     facts, limits = checks.read_facts(url, installation.now), db.run(_read_limits)
     server = Server(url, db.run(_version), facts, limits, replicas=max(1, len(before)))
-    change = db.run(timelines.find_change)
+    change = db.run(checks.find_change)
     if before:
         time.sleep(max(0.0, began + LISTEN_SECONDS - time.monotonic()))
     after, lead = db.run(survey_replicas)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot import config
 from bot.core import errors
-from bot.core.database import migrations, opening, snapshot, urls
+from bot.core.database import migrations, opening, private_files, snapshot, urls
 from bot.core.ops import audit
 
 SERVERS_NAME = Path("bot.db")
@@ -51,7 +51,7 @@ def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
         raise errors.BotError(
             f"{taken[0]}: already exists, and no backup replaces another: rename TO"
         )
-    with snapshot.temporary_file(target) as made:
+    with private_files.temporary_file(target) as made:
         _delete_old_copies(target, live, moment)
         if urls.is_postgres(url):
             from bot.core.database.postgres import transfer  # noqa: PLC0415 - psycopg is for servers
@@ -68,7 +68,7 @@ def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
         except errors.BotError as error:  # another program changed the live database
             warnings = (f"restore will refuse it: {error}",)
         with key_beside(kept_key(settings, live), key) as kept:
-            snapshot.publish(made, target)
+            private_files.publish(made, target)
     if found.version == len(migrations.MIGRATIONS):  # an older file stays as it is
         noted = audit.operator(), "backup.made", target.name, moment
         details = {"payments": found.payments, "bytes": found.size}
@@ -88,7 +88,7 @@ def _delete_old_copies(target: Path, live: Path, moment: int) -> None:
     names = [re.escape(target.stem), rf"{re.escape(live.stem)}-{urls.STAMP}"]
     endings = [re.escape(ending) for ending in (target.suffix, KEY)]
     ours = f"(?:{'|'.join(names)})(?:{'|'.join(endings)})"
-    for left in snapshot.find_leftovers(target.parent, ours):
+    for left in private_files.find_leftovers(target.parent, ours):
         with suppress(OSError):
             if left.stat().st_mtime * 1000 < moment - LONGEST_BACKUP:
                 left.unlink()
@@ -120,9 +120,9 @@ def key_beside(key: str | None, path: Path) -> Iterator[bool]:
     if key is None or (path.exists() and read_key(path) == key):
         yield key is not None
         return
-    with snapshot.temporary_file(path) as made:
+    with private_files.temporary_file(path) as made:
         made.write_text(key)
-        snapshot.publish(made, path)
+        private_files.publish(made, path)
     try:
         yield True
     except BaseException:

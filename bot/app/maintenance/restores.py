@@ -22,7 +22,7 @@ from bot.chat.model import queues, remote_request
 from bot.chat.payments import recording, webhook
 from bot.chat.store import link_rows, payment_rows
 from bot.core import errors, stored_json
-from bot.core.database import database, opening, private_files, snapshot, timelines, urls, vault
+from bot.core.database import database, opening, private_files, snapshot, urls, vault
 from bot.core.money import amounts
 from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries
@@ -88,7 +88,7 @@ def _into_file(settings: config.Settings, source: Path, moment: int, *, keeps: b
     stamp = backups.stamp(moment)
     aside = path.with_name(urls.REPLACED.format(path.stem, stamp, path.suffix))
     with ExitStack() as stack:
-        made = stack.enter_context(snapshot.temporary_file(path))
+        made = stack.enter_context(private_files.temporary_file(path))
         snapshot.copy_database(source, made)
         with _refusing_strange_rows(source):
             mark = partial(_mark, settings=settings, moment=moment)
@@ -101,7 +101,7 @@ def _into_file(settings: config.Settings, source: Path, moment: int, *, keeps: b
             backups.key_beside(old_key, aside.with_suffix(backups.KEY)),
             backups.key_beside(None if has_key else key, path.with_suffix(backups.KEY)),
         ):
-            snapshot.replace(made, path, aside)
+            private_files.replace(made, path, aside)
     if not has_data:
         aside.unlink(missing_ok=True)
     return NewDatabase(str(path), found, str(aside) if has_data else None, marked)
@@ -144,7 +144,6 @@ def restore_in_place(settings: config.Settings, moment: int) -> Marked:
             keys.open(sealed)
         marked = _mark(tx, None, settings, moment)
         transfer.forget_processes(tx)
-        timelines.accept(tx)
     return marked
 
 
@@ -177,24 +176,26 @@ def move(settings: config.Settings, url: str, moment: int) -> NewDatabase:
     stamp = backups.stamp(moment)
     former = source.with_name(urls.MOVED.format(source.stem, stamp, source.suffix))
     refusal = "name an empty database; after a move that was complete, set DATABASE_URL to it"
-    with (
-        snapshot.held(source) as file,
-        _workplace(source) as made,
-        transfer.open_destination(url, applications.EMBEDDED, refusal) as destination,
-    ):
-        snapshot.copy_held(file, made)
-        with _refusing_strange_rows(source):
-            found, *_ = _prepare(settings, made, source, work)
-            destination.load(made, stamp)
-        try:  # no process should use the file by mistake
-            if key.exists():
-                key.rename(former.with_suffix(backups.KEY))
-            source.rename(former)
-        except OSError as error:
-            raise errors.BotError(
-                f"The move is complete, but {source} can't be renamed ({error.strerror}): move it"
-                " away yourself before you start the bot"
-            ) from error
+    with snapshot.exclusive(source) as file:
+        if file is None:
+            raise errors.BotError(f"{source}: is in use: stop the bot first")
+        with (
+            _workplace(source) as made,
+            transfer.open_destination(url, applications.EMBEDDED, refusal) as destination,
+        ):
+            snapshot.copy_opened(file, made)
+            with _refusing_strange_rows(source):
+                found, *_ = _prepare(settings, made, source, work)
+                destination.load(made, stamp)
+            try:  # no process should use the file by mistake
+                if key.exists():
+                    key.rename(former.with_suffix(backups.KEY))
+                source.rename(former)
+            except OSError as error:
+                raise errors.BotError(
+                    f"The move is complete, but {source} can't be renamed ({error.strerror}): move"
+                    " it away yourself before you start the bot"
+                ) from error
     return NewDatabase(urls.safe_url(url), found, str(former))
 
 
@@ -218,10 +219,10 @@ def _lock_out(stack: ExitStack, path: Path) -> None:
     if not path.exists() or not snapshot.is_database(path):
         return
     try:
-        is_alone = stack.enter_context(snapshot.exclusive(path))
+        file = stack.enter_context(snapshot.exclusive(path))
     except errors.BotError:
         return
-    if not is_alone:
+    if file is None:
         raise errors.BotError(f"{path}: is in use: stop the bot, restore, then start it again")
 
 
@@ -232,7 +233,8 @@ def _delete_leftovers(path: Path, made: Path) -> None:
         urls.REPLACED.format(stem, urls.STAMP, ending) for ending in (suffix, r"\.key")
     )
     key = re.escape(path.with_suffix(backups.KEY).name)
-    for left in snapshot.find_leftovers(path.parent, "|".join([stem + suffix, key, second_key])):
+    names = "|".join([stem + suffix, key, second_key])
+    for left in private_files.find_leftovers(path.parent, names):
         if not left.name.startswith(made.name):
             left.unlink()
     for second in [*path.parent.iterdir()]:

@@ -179,18 +179,6 @@ class Run(Protocol):
     def __call__(self, work: Callable[[Transaction], T]) -> T: ...
 
 
-class OwnWriter(ABC):
-    """An additional writer, which doesn't wait behind other transactions."""
-
-    @abstractmethod
-    def run(self, work: Callable[[Transaction], T]) -> T:
-        """Run a transaction in this thread; one at a time. Raises StorageError within seconds."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connection, if there is one."""
-
-
 class Database(ABC):
     """A database behind one of the engines."""
 
@@ -240,10 +228,6 @@ class Database(ABC):
 
         With a `lead`, they raise NoLongerLead as soon as the scope has another lead.
         """
-
-    @abstractmethod
-    def own_writer(self) -> OwnWriter:
-        """Return a writer for one thread that must not wait behind other transactions."""
 
     @abstractmethod
     async def read(self, work: Callable[[Transaction], T]) -> T:

@@ -40,10 +40,10 @@ def open_for_command(
     the command `creates` it, and the errors of `open_database`.
     """
     if urls.is_postgres(url):
-        from bot.core.database.postgres import engine, migrating  # noqa: PLC0415 - loads psycopg
+        from bot.core.database.postgres import engine  # noqa: PLC0415 - loads psycopg
 
         return engine.open_postgres(
-            url, writing=writing, migrates=partial(migrating.may_migrate, creates=creates)
+            url, writing=writing, migrates=partial(engine.may_migrate, creates=creates)
         )
     if not creates or Path(urls.sqlite_path(url)).exists():
         urls.existing_file(url)

@@ -1,37 +1,41 @@
-"""A SQLite database as one file: copy it while in use, check it, compact it, move it into place.
+"""A SQLite database as one file, opened by commands: copy it while in use, check it, compact it.
 
 A copy is one read transaction, so it is consistent and blocks no writer; the new file needs no
 -wal. A database file is opened only through SQLite, because closing any other handle of the file in
-this process drops SQLite's locks (sqlite.org/howtocorrupt.html). So files are linked and renamed.
+this process drops SQLite's locks (sqlite.org/howtocorrupt.html). The running bot uses
+core/database/opening.py instead. A file may come from an untrusted source, so its schema is never
+trusted (sqlite.org/security.html).
 """
 
 from __future__ import annotations
 
-import os
-import re
 import sqlite3
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+from urllib.parse import quote
+
+from sqlite_utils import Database
 
 from bot.core import errors
-from bot.core.database import inspection, migrations, private_files, sqlite
+from bot.core.database import migrations, private_files, sqlite
 from bot.core.text import sanitize
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
 
 NOT_OURS = "is not a database of this program"
 CHANGED = "was changed by another program"
 
 REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
 """Tables by which a database of this program is recognized."""
+
+OF_RUNNING_PROCESSES = frozenset({"probe", "replicas", "leads", "slices", "rates", "timelines"})
+"""Tables about running processes and their server, whose rows are useless in another database."""
+
+FILLED_BY_A_START = OF_RUNNING_PROCESSES | {"migrations", "kept_secrets", "lanes", "apps", "audit"}
+"""Tables that have rows even before anybody has used the database."""
 
 WRITABLE = "mode=rw"
 UNSHARED = "mode=ro&immutable=1"
@@ -40,8 +44,16 @@ UNSHARED = "mode=ro&immutable=1"
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every database (sqlite.org/fileformat2.html)."""
 
-RANDOM = r"[a-z0-9_]{8}"
-"""The random suffix of tempfile's names."""
+CHECK_SECONDS = 5.0
+"""The longest check of a file; it covers only a part of a large file."""
+
+STEPS = 20_000
+"""SQLite instructions between two reads of the clock."""
+
+LOCK_SECONDS = 5.0
+"""The longest wait for another process's lock."""
+
+SOUND = "ok"
 
 MAX_SIZE = 128 * 1024 * 1024
 """The largest file, in bytes, that is rewritten while the bot runs: payers wait meanwhile, and are
@@ -49,6 +61,18 @@ refused after five seconds (measured: 130 MB per second, 50 MB on a busy machine
 
 LOG_SECONDS, PAUSE = 30.0, 0.05
 """The longest wait for readers of the -wal, and the time between two attempts."""
+
+
+@contextmanager
+def opened(path: str | Path, mode: str) -> Iterator[Database]:
+    """Open an existing file in autocommit mode; `mode` as in sqlite.org/uri.html."""
+    address = f"file:{quote(str(path))}?{mode}"
+    conn = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_SECONDS)
+    try:
+        conn.execute("PRAGMA trusted_schema = OFF")
+        yield Database(conn, recursive_triggers=False, execute_plugins=False)
+    finally:
+        conn.close()
 
 
 # Copies of a database, and their contents.
@@ -68,51 +92,31 @@ class Contents:
     """In bytes."""
 
 
-@contextmanager
-def temporary_file(target: Path) -> Iterator[Path]:
-    """Create a file next to `target` with mode 0600, and delete it when the block ends.
-
-    Raises BotError if the folder can't be written to.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise errors.BotError(f"{target.parent}: can't be written to: {error.strerror}") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        for one in private_files.database_files(name):
-            one.unlink(missing_ok=True)
-
-
-def find_leftovers(folder: Path, target: str) -> list[Path]:
-    """Return files that killed processes left behind; `target` is a pattern."""
-    endings = "|".join(private_files.SIDE_FILES)
-    name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
-    return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
-
-
 def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
     """Copy a snapshot of a database into the file `target`.
 
     Set `live` if others may have the database open. Raises BotError if `source` can't be read or
     `target` can't be written.
     """
-    with _naming(source), inspection.opened(source, WRITABLE) if live else _readable(source) as old:
+    with _naming(source), opened(source, WRITABLE) if live else _readable(source) as old:
         old.table_names()  # raises if the file is locked or damaged
-        with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
-            new.execute("PRAGMA journal_mode = OFF")
-            new.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
-            old.conn.backup(new)
+        copy_opened(old, target)
     with _naming(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
         new.execute("PRAGMA journal_mode = DELETE")
 
 
+def copy_opened(db: Database, target: Path) -> None:
+    """Copy an open database into the file `target`. Raises BotError if it can't be written."""
+    with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
+        new.execute("PRAGMA journal_mode = OFF")
+        new.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
+        db.conn.backup(new)
+
+
 def forget_processes(path: Path) -> None:
     """Delete the rows about running processes from a copy. Raises BotError."""
-    with _naming(path), inspection.opened(path, WRITABLE) as db:
-        for name in inspection.OF_RUNNING_PROCESSES.intersection(db.table_names()):
+    with _naming(path), opened(path, WRITABLE) as db:
+        for name in OF_RUNNING_PROCESSES.intersection(db.table_names()):
             db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own names
 
 
@@ -154,9 +158,7 @@ def holds_data(path: Path, embedded: str) -> bool:
                 created = db["kept_secrets"].count_where("name = ?", [embedded])
                 if db["apps"].count > created:
                     return True
-            return any(
-                any(db[name].rows_where(limit=1)) for name in tables - inspection.FILLED_BY_A_START
-            )
+            return any(any(db[name].rows_where(limit=1)) for name in tables - FILLED_BY_A_START)
     except errors.BotError:
         return True
 
@@ -177,7 +179,7 @@ def is_database(path: Path) -> bool:
 Entry: TypeAlias = tuple[str, str, str, str | None]
 """The type, name, table and statement of an object in the catalogue."""
 
-MIGRATIONS: Entry = (
+MIGRATIONS_TABLE: Entry = (
     *("table", "migrations", "migrations"),
     f"CREATE TABLE migrations {migrations.COLUMNS}",
 )
@@ -197,23 +199,57 @@ MAX_NAMED = 3
 """Differences that an error names; the rest is only counted."""
 
 
+def find_damage(path: str, seconds: float = CHECK_SECONDS) -> str | None:
+    """Return the first damage that SQLite finds in a file within `seconds`, or None.
+
+    Raises sqlite3.Error if the file can't be read.
+    """
+    until = time.monotonic() + seconds
+    with opened(path, "mode=ro") as db:
+        db.conn.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+        try:
+            return first_flaw(db)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                return None
+            raise
+
+
+def first_flaw(db: Database) -> str | None:
+    """Return the first damage in a database, or None; indexes and references are not checked."""
+    (row,) = db.query("PRAGMA quick_check(1)")
+    return None if row["quick_check"] == SOUND else sanitize.line(row["quick_check"])
+
+
+def first_inconsistency(db: Database) -> str | None:
+    """Return the first fault in a database, its indexes and its references, or None.
+
+    Takes several times as long as `first_flaw`.
+    """
+    (row,) = db.query("PRAGMA integrity_check(1)")
+    if row["integrity_check"] != SOUND:
+        return sanitize.line(row["integrity_check"])
+    lost = next(db.query("PRAGMA foreign_key_check"), None)
+    return f"{lost['table']} refers to a row of {lost['parent']} that is missing" if lost else None
+
+
 def check_sound(path: Path, source: Path) -> None:
     """Raise BotError if a copy of `source` is damaged."""
-    _check(path, source, inspection.first_flaw)
+    _check(path, source, first_flaw)
 
 
 def check_foreign(path: Path, source: Path) -> None:
     """Raise BotError if a copy of an untrusted `source` is not ours or inconsistent."""
     check_schema(path, source)
-    _check(path, source, inspection.first_inconsistency)
+    _check(path, source, first_inconsistency)
 
 
 def check_schema(path: Path, source: Path) -> None:
     """Raise BotError if a copy of `source` doesn't have exactly the schema of its version."""
     with _naming(source):
-        with inspection.opened(path, UNSHARED) as db:
+        with opened(path, UNSHARED) as db:
             found, marks = _catalogue(db.conn), _marks(db.conn)
-            if MIGRATIONS not in found:
+            if MIGRATIONS_TABLE not in found:
                 raise errors.BotError(f"{source}: {NOT_OURS}")
             version = _version(db.conn, source)
         with closing(sqlite.in_memory(version)) as conn:
@@ -249,7 +285,9 @@ def _version(conn: sqlite3.Connection, source: Path) -> int:
 
 
 def _catalogue(conn: sqlite3.Connection) -> Counter[Entry]:
-    rows = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    # SQLite also stores the spaces at the end of an index's statement.
+    sql = "SELECT type, name, tbl_name, RTRIM(sql, char(10, 32)) FROM sqlite_master"
+    rows = conn.execute(sql)
     return Counter(row for row in rows if row not in STATISTICS)
 
 
@@ -271,92 +309,34 @@ def _differences(found: Counter[Entry], expected: Counter[Entry]) -> Iterator[st
             yield f"{kind} {name} is missing"
 
 
-# Exclusive access to a database, and moving files into place.
+# Exclusive access to a database.
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[bool]:
-    """Merge a database's -wal into it and keep other processes from opening it.
+def exclusive(path: Path) -> Iterator[Database | None]:
+    """Merge a database's -wal into it, and open it so that no other process can use it meanwhile.
 
-    Yield False, and keep nobody out, if another process has the database open: in WAL mode even an
+    Yield None, and keep nobody out, if another process has the database open: in WAL mode even an
     idle process holds a lock. Raises BotError if the file can't be opened.
     """
-    with _naming(path), inspection.opened(path, WRITABLE) as db:
-        yield _is_alone(db)
-
-
-@contextmanager
-def held(path: Path) -> Iterator[Database]:
-    """Open a database that no other process can read or write meanwhile.
-
-    Raises BotError if another process has it open.
-    """
-    with _naming(path), inspection.opened(path, WRITABLE) as db:
-        if not _is_alone(db):
-            raise errors.BotError(f"{path}: is in use: stop the bot first")
-        # A database can't be copied within a transaction: keep the lock after the transaction.
-        db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        db.execute("COMMIT")
-        yield db
-
-
-def copy_held(db: Database, target: Path) -> None:
-    """Copy a database that is `held` into the file `target`. Raises BotError."""
-    with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
-        new.execute("PRAGMA synchronous = OFF")
-        db.conn.backup(new)
-
-
-def _is_alone(db: Database) -> bool:
-    """Merge the -wal and keep others out; return False if another process has the file open."""
-    try:
-        db.disable_wal()
-        db.execute("BEGIN EXCLUSIVE")
-        return bool(db.journal_mode == "delete")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-            raise
-        return False
-
-
-def publish(made: Path, target: Path) -> None:
-    """Sync a file to the disk and rename it to `target`, unless the name is taken.
-
-    Raises BotError.
-    """
-    with _naming(target):
-        _sync(made)
-        _link(made, target)
-        _sync(target.parent)
-
-
-def replace(made: Path, target: Path, aside: Path) -> None:
-    """Move a file to `target`, and keep the previous file as `aside`.
-
-    A single rename ensures that a crash leaves either the old or the new file in place; on a disk
-    without hard links, a crash may leave the old file only as `aside`. A -wal that could not be
-    merged is moved first, because it would damage the new file. Raises BotError; nothing is changed
-    then.
-    """
-    with _naming(target), ExitStack() as undo:
-        _sync(made)
-        if target.exists():
-            _link(target, aside)
-            undo.callback(_unlink, aside, target)
-        for ending in private_files.SIDE_FILES:
-            old, new = Path(f"{target}{ending}"), Path(f"{aside}{ending}")
-            if old.exists():
-                old.rename(new)
-                undo.callback(new.rename, old)
-        made.replace(target)
-        undo.pop_all()
-        _sync(target.parent)
-    private_files.make_private(private_files.database_files(aside))
+    with _naming(path), opened(path, WRITABLE) as db:
+        try:
+            db.disable_wal()
+            db.execute("BEGIN EXCLUSIVE")
+            is_alone = db.journal_mode == "delete"
+            if is_alone:  # keep the lock after the transaction, within which nothing can be copied
+                db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            is_alone = False
+        yield db if is_alone else None
 
 
 def merge_log(path: Path) -> None:
     """Merge the -wal into a file that nobody has open. Raises BotError."""
-    with _naming(path), inspection.opened(path, WRITABLE) as db:
+    with _naming(path), opened(path, WRITABLE) as db:
         db.disable_wal()
 
 
@@ -370,10 +350,10 @@ def compact(path: Path) -> bool:
     """
     may_wait = path.stat().st_size <= MAX_SIZE
     if not may_wait:
-        with exclusive(path) as may_wait:
-            pass
+        with exclusive(path) as db:
+            may_wait = db is not None
     try:
-        with inspection.opened(path, WRITABLE) as db:
+        with opened(path, WRITABLE) as db:
             if may_wait:
                 db.vacuum()
             _empty_log(db)
@@ -392,49 +372,19 @@ def _empty_log(db: Database) -> None:
         time.sleep(PAUSE)
 
 
-def _link(path: Path, name: Path) -> None:
-    """Link a file under a second name; rename it on a disk without hard links; replace none."""
-    try:
-        os.link(path, name)
-    except FileExistsError:
-        raise
-    except OSError:  # no hard links on this disk
-        if name.exists():
-            raise FileExistsError(17, "already exists") from None
-        path.rename(name)
-
-
-def _unlink(name: Path, path: Path) -> None:
-    if path.exists():
-        name.unlink()
-    else:
-        name.rename(path)
-
-
 def _readable(path: Path) -> AbstractContextManager[Database]:
     """Open a file for reading, without creating side files."""
     is_alone = not any(Path(f"{path}{ending}").exists() for ending in private_files.SIDE_FILES)
-    return inspection.opened(path, UNSHARED if is_alone else "mode=ro")
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return opened(path, UNSHARED if is_alone else "mode=ro")
 
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     """Convert errors of SQLite and the disk to a BotError with the file name."""
     try:
-        yield
+        with private_files.naming(path):
+            yield
     except sqlite3.DatabaseError as error:
         raise errors.BotError(f"{path}: {sanitize.line(str(error))}") from error
     except UnicodeDecodeError as error:  # SQLite's message quotes a broken schema
         raise errors.BotError(f"{path}: is damaged: its schema is not text") from error
-    except FileExistsError as error:
-        raise errors.BotError(f"{path}: already exists: choose another name") from error
-    except OSError as error:
-        raise errors.BotError(f"{path}: {error.strerror}") from error

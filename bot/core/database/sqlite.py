@@ -73,9 +73,6 @@ class SqliteDatabase(database.Database):
         """Return this database: its only writer serves every write scope and always leads."""
         return self
 
-    def own_writer(self) -> database.OwnWriter:
-        return SharedWriter(self)
-
     async def read(self, work: Callable[[database.Transaction], T]) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._read, work)
@@ -109,13 +106,9 @@ class SqliteDatabase(database.Database):
         await self.bulk(partial(_fill, filler=filler))
 
     def migrate(self) -> bool:
-        ran = [
-            self.run(partial(_migrate, number=number, statements=statements))
-            for number, statements in enumerate(migrations.MIGRATIONS, start=1)
-        ]
-        self.run(migrations.refuse_newer)
+        ran = self.run(migrations.run_missing)
         self._writer.keep_journals_in_memory()
-        return any(ran)
+        return ran
 
     def checkpoint(self) -> None:
         """Move the content of the -wal into the file."""
@@ -147,19 +140,6 @@ class SqliteDatabase(database.Database):
             self._idle.append(reader)
 
 
-class SharedWriter(database.OwnWriter):
-    """The database's only writer: a second connection would just wait for it."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
-    def run(self, work: Callable[[database.Transaction], T]) -> T:
-        return self._database.run(work)
-
-    def close(self) -> None:
-        """Do nothing: the writer belongs to the database."""
-
-
 def open_sqlite(url: str, *, writing: bool = False) -> SqliteDatabase:
     """Open the file of a DATABASE_URL, like `open_database`. Raises ConfigProblem."""
     path = urls.sqlite_path(url)
@@ -182,8 +162,7 @@ def open_sqlite(url: str, *, writing: bool = False) -> SqliteDatabase:
 def in_memory(version: int) -> sqlite3.Connection:
     """Return an empty database in memory with the schema of a version; the caller closes it."""
     conn = _connect(":memory:")
-    for number, statements in enumerate(migrations.MIGRATIONS[:version], start=1):
-        _migrate(sqlite_writer.SqliteTransaction(conn), number, statements)
+    migrations.run_missing(sqlite_writer.SqliteTransaction(conn), version=version)
     return conn
 
 
@@ -207,13 +186,3 @@ def _connect(path: str) -> sqlite3.Connection:
 def _fill(tx: database.Transaction, filler: str) -> None:
     tx.execute("DELETE FROM probe")
     tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
-
-
-def _migrate(tx: database.Transaction, number: int, statements: tuple[str, ...]) -> bool:
-    tx.execute(migrations.CREATE)
-    if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
-        return False
-    for statement in migrations.select(statements, "sqlite"):
-        tx.execute(statement)
-    tx.execute(migrations.NOTE, number=number, needs=migrations.needs(number))
-    return True

@@ -9,13 +9,13 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import structlog
 
 from bot.core import errors
-from bot.core.database import database
+from bot.core.database import database, tables
 
 log = structlog.get_logger()
 
@@ -39,12 +39,6 @@ class HeartbeatTimeouts:
 HEARTBEAT_TIMEOUTS = HeartbeatTimeouts()
 
 
-@dataclass(slots=True)
-class _Silence:
-    beat: int
-    seconds: float = 0.0
-
-
 class SilenceObservation:
     """Measures how long other replicas have been silent.
 
@@ -56,7 +50,7 @@ class SilenceObservation:
 
     def __init__(self, timeouts: HeartbeatTimeouts) -> None:
         self._timeouts = timeouts
-        self._silences: dict[str, _Silence] = {}
+        self._silences: dict[str, tuple[int, float]] = {}  # the last beat, and seconds since
         self._observed_at: float | None = None
 
     def observe(self, now: float, beats: Mapping[str, int]) -> dict[str, int]:
@@ -64,27 +58,19 @@ class SilenceObservation:
         longest = 2 * self._timeouts.beat
         gap = 0.0 if self._observed_at is None else min(now - self._observed_at, longest)
         self._observed_at = now
-        seen = self._silences
-        self._silences = {
-            owner: _Silence(beat, seen[owner].seconds + gap)
-            if owner in seen and seen[owner].beat == beat
-            else _Silence(beat)
-            for owner, beat in beats.items()
-        }
+        former, self._silences = self._silences, {}
+        for owner, beat in beats.items():
+            last, seconds = former.get(owner, (None, 0.0))
+            self._silences[owner] = (beat, seconds + gap if beat == last else 0.0)
         return {
-            owner: silence.beat
-            for owner, silence in self._silences.items()
-            if silence.seconds >= self._timeouts.gone
+            owner: beat
+            for owner, (beat, seconds) in self._silences.items()
+            if seconds >= self._timeouts.gone
         }
 
     def interrupt(self) -> None:
         """Record a failed observation: the time until the next observation doesn't count."""
         self._observed_at = None
-
-    def silence(self, owner: str) -> float:
-        """Return how long a replica has been silent, in seconds."""
-        silence = self._silences.get(owner)
-        return silence.seconds if silence else 0.0
 
 
 # The rows of replicas and leads.
@@ -93,7 +79,6 @@ class SilenceObservation:
 # lead lock, change only when the lead changes.
 
 
-COLUMNS = "owner, beat, role, version, migration, settings, started_at"
 TAKE_OVER = """
     UPDATE leads SET owner = :owner, term = term + 1
     WHERE role = :role AND owner = :former AND term = :term
@@ -140,24 +125,25 @@ class ReplicaRow:
     """In epoch ms."""
 
 
+COLUMNS = tables.columns_of(ReplicaRow)
+
+
 def join(tx: database.Transaction, owner: str, info: ReplicaInfo, now: int) -> None:
     """Store the row of a new replica."""
-    tx.execute(
-        f"INSERT INTO replicas ({COLUMNS})"  # noqa: S608 - our own names
-        " VALUES (:owner, 0, :role, :version, :migration, :settings, :now)",
-        owner=owner,
-        role=info.role,
-        version=info.version,
-        migration=info.migration,
-        settings=info.settings,
-        now=now,
-    )
+    sql = tables.insert_into("replicas", COLUMNS)
+    tx.execute(sql, owner=owner, beat=0, started_at=now, **asdict(info))
 
 
-def beat(tx: database.Transaction, owner: str) -> bool:
-    """Count a beat; return False if the replica has been removed as gone."""
-    sql = "UPDATE replicas SET beat = beat + 1 WHERE owner = :owner"
-    return bool(tx.execute(sql, owner=owner))
+def beat(
+    tx: database.Transaction, owner: str
+) -> tuple[list[ReplicaRow], dict[str, database.WriteLease]] | None:
+    """Count a beat; return the other replicas and the lead of each role.
+
+    Return None if the replica has been removed as gone.
+    """
+    if not tx.execute("UPDATE replicas SET beat = beat + 1 WHERE owner = :owner", owner=owner):
+        return None
+    return [one for one in find_all(tx) if one.owner != owner], find_leads(tx)
 
 
 def find_all(tx: database.Transaction) -> list[ReplicaRow]:
@@ -213,17 +199,6 @@ def hand_over_lead(tx: database.Transaction, role: str, lead: database.WriteLeas
 # The replica that beats.
 
 
-@dataclass(frozen=True, slots=True)
-class BeatResult:
-    """The state that a beat found in the database."""
-
-    is_alive: bool
-    """False if other replicas have removed this replica."""
-    others: tuple[ReplicaRow, ...] = ()
-    leads: dict[str, database.WriteLease] = field(default_factory=dict)
-    """The lead of each role."""
-
-
 class Membership:
     """A replica's part in the cluster: it beats, and takes over from replicas that are gone."""
 
@@ -242,7 +217,7 @@ class Membership:
         self.owner = ""
         self.began_at = float("-inf")
         """The start of the last beat (monotonic seconds)."""
-        self.others: tuple[ReplicaRow, ...] = ()
+        self.others: list[ReplicaRow] = []
         self.roles: frozenset[str] = frozenset()
         """The roles that this replica wants to lead."""
         self.leads: dict[str, database.WriteLease] = {}
@@ -259,19 +234,20 @@ class Membership:
     def beat(self, clock: float) -> None:
         """Send a beat, and take over from replicas that are gone. Raises StorageError."""
         try:
-            result = self._run(partial(_beat, owner=self.owner))
-            if not result.is_alive:
+            found = self._run(partial(beat, owner=self.owner))
+            if found is None:
                 log.warning("the others took this replica for gone", owner=self.owner)
                 self.join(clock)
                 return
             self.began_at = clock
-            self.others = result.others
-            gone = self._observation.observe(clock, {one.owner: one.beat for one in result.others})
+            self.others, leads = found
+            gone = self._observation.observe(clock, {one.owner: one.beat for one in self.others})
             if gone:
-                removed = self._run(partial(remove_gone, gone=gone.items()))
-                for owner in removed:
+                for owner in self._run(partial(remove_gone, gone=gone.items())):
                     log.warning("replica gone", owner=owner)
-            self._take_over_leads(result, set(gone))
+            living = {one.owner for one in self.others} - gone.keys()
+            for role in self.roles:
+                self._look_after(role, leads.get(role, NOBODY), living)
         except errors.StorageError:
             self._observation.interrupt()
             raise
@@ -281,26 +257,12 @@ class Membership:
         self.roles = self.roles - {role}
         return self.leads.pop(role, None)
 
-    def leave(self, tx: database.Transaction) -> None:
-        """Delete the row of this replica, which is stopping."""
-        leave(tx, self.owner)
-
-    def _take_over_leads(self, result: BeatResult, gone: set[str]) -> None:
-        living = {one.owner for one in result.others} - gone
-        for role in self.roles:
-            former = result.leads.get(role, NOBODY)
-            if former.owner == self.owner:
-                self.leads[role] = former
-                continue
-            self.leads.pop(role, None)
-            if former.owner not in living:
-                take_over = partial(take_over_lead, owner=self.owner, role=role, former=former)
-                if won := self._run(take_over):
-                    self.leads[role] = won
-
-
-def _beat(tx: database.Transaction, owner: str) -> BeatResult:
-    if not beat(tx, owner):
-        return BeatResult(is_alive=False)
-    others = tuple(one for one in find_all(tx) if one.owner != owner)
-    return BeatResult(is_alive=True, others=others, leads=find_leads(tx))
+    def _look_after(self, role: str, former: database.WriteLease, living: set[str]) -> None:
+        """Keep the lead of a role, or take it over from a replica that is gone."""
+        self.leads.pop(role, None)
+        if former.owner == self.owner:
+            self.leads[role] = former
+        elif former.owner not in living:
+            take_over = partial(take_over_lead, owner=self.owner, role=role, former=former)
+            if won := self._run(take_over):
+                self.leads[role] = won

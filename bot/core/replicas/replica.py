@@ -1,4 +1,4 @@
-"""This process as one of the replicas on its database."""
+"""This process as one of the replicas on its database, and its elections as the lead of roles."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import asyncio
 import itertools
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import structlog
 
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import leases, queue_policy
-from bot.core.replicas import leadership, membership
+from bot.core.replicas import membership
+
+if TYPE_CHECKING:
+    from bot.core.database.postgres.engine import PostgresDatabase
 
 log = structlog.get_logger()
 
@@ -25,60 +28,104 @@ LEAVE_SECONDS = 2.0
 """The longest wait for the database during a stop; otherwise the others notice by themselves."""
 
 
-class Replica(ABC):
-    """This process as a replica."""
+class LeaderElection:
+    """A replica's candidacy for the lead of a role; used on one event loop."""
 
-    owner: str
+    def __init__(self, hand_over: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`hand_over` releases the lead for other replicas, if there can be any."""
+        self.lost = asyncio.Event()
+        """Set when a won lead ends because another replica has it, or may have it because the
+        database was unreachable for too long. The next lead may have the same term."""
+        self._hand_over = hand_over
+        self._held = asyncio.Event()
+        self._lead: database.WriteLease | None = None  # currently held by this replica
+        self._taken: database.WriteLease | None = None  # returned by `won` and not yet lost
+        self._timer: asyncio.TimerHandle | None = None
+        self._until = float("-inf")
+
+    @property
+    def lead(self) -> database.WriteLease | None:
+        """Return the lead that was won and not yet lost, or None."""
+        return self._taken
+
+    def holds(self, lead: database.WriteLease) -> bool:
+        """Return whether a won lead is held at this moment.
+
+        If the process was suspended for a while, this returns False even before `lost` is set.
+        """
+        return self._taken == lead and time.monotonic() < self._until
+
+    async def won(self) -> database.WriteLease:
+        """Wait until this replica leads; return its lead."""
+        while self._lead is None:
+            self._held.clear()
+            await self._held.wait()
+        self.lost.clear()
+        self._taken = self._lead
+        return self._lead
+
+    async def hand_over(self) -> None:
+        """Release the lead and leave the election; another replica takes over immediately.
+
+        Call it once all work of the lead has ended.
+        """
+        self.end()
+        if self._hand_over is not None:
+            await self._hand_over()
+
+    def hold(self, lead: database.WriteLease, until: float) -> None:
+        """Hold a lead until a time (monotonic seconds); a later call extends it."""
+        if self._taken is not None and self._taken != lead:
+            self.end()
+        delay = until - time.monotonic()
+        if delay <= 0:
+            return
+        self._cancel_timer()
+        self._lead, self._until = lead, until
+        self._held.set()
+        if delay < float("inf"):
+            self._timer = asyncio.get_running_loop().call_later(delay, self.end)
+
+    def end(self) -> None:
+        """End the lead, if there is one."""
+        self._cancel_timer()
+        self._lead = None
+        if self._taken is not None:
+            self._taken = None
+            self.lost.set()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+# The replicas.
+
+
+class Replica:
+    """This process as a replica: the only one, which serves a SQLite file and always leads."""
+
+    owner = "sole"
     """The replica's name."""
-    owners: leases.Owners
+    owners: leases.Owners = leases.LOCAL
     """The names of its workers in leases."""
 
-    @abstractmethod
     async def start(self) -> None:
-        """Join the other replicas. Raises StorageError."""
+        """Join the other replicas, if there can be any. Raises StorageError."""
 
-    @abstractmethod
     async def stop(self) -> None:
         """Release every lead, and leave the other replicas."""
 
-    @abstractmethod
-    def join_election(self, role: str) -> leadership.LeaderElection:
+    def join_election(self, role: str) -> LeaderElection:  # noqa: ARG002 - it leads in every role
         """Join the election of a role's lead until the lead is handed over."""
+        election = LeaderElection()
+        election.hold(database.WriteLease(self.owner, 0), until=float("inf"))
+        return election
 
-    @abstractmethod
     def others(self) -> Sequence[membership.ReplicaRow]:
         """Return the other replicas found by the last beat."""
-
-
-class SoleReplica(Replica):
-    """The only process that serves a SQLite file: it always leads."""
-
-    owner = "sole"
-    owners: leases.Owners = leases.LOCAL
-
-    async def start(self) -> None:
-        """Do nothing: there are no other replicas."""
-
-    async def stop(self) -> None:
-        """Do nothing: there are no other replicas."""
-
-    def join_election(self, role: str) -> leadership.LeaderElection:  # noqa: ARG002 - it leads in every role
-        return SoleLeader()
-
-    def others(self) -> Sequence[membership.ReplicaRow]:
         return ()
-
-
-class SoleLeader(leadership.LeaderElection):
-    """The lead of the only process, which never loses it."""
-
-    def __init__(self) -> None:
-        super().__init__(_hand_over_to_nobody)
-        self._lead, self._until = database.WriteLease("sole", 0), float("inf")
-
-
-async def _hand_over_to_nobody() -> None:
-    return
 
 
 class ReplicaOwners:
@@ -144,7 +191,7 @@ class BeatingReplica(Replica):
 
     def __init__(
         self,
-        database: database.Database,
+        database: PostgresDatabase,
         info: membership.ReplicaInfo,
         now: Callable[[], int],
         timeouts: membership.HeartbeatTimeouts = membership.HEARTBEAT_TIMEOUTS,
@@ -157,7 +204,7 @@ class BeatingReplica(Replica):
         self._soon = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._beat, name="replica", daemon=True)
-        self._elections: dict[str, leadership.LeaderElection] = {}
+        self._elections: dict[str, LeaderElection] = {}
         self.owners = ReplicaOwners(self._name)
 
     @property
@@ -180,12 +227,13 @@ class BeatingReplica(Replica):
         self._listening.cancel()
         with suppress(errors.StorageError, TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
-                await self._database.transaction(self._membership.leave)
+                leave = partial(membership.leave, owner=self._membership.owner)
+                await self._database.transaction(leave)
         if not self._thread.is_alive():
             self._writer.close()
 
-    def join_election(self, role: str) -> leadership.LeaderElection:
-        election = self._elections[role] = leadership.LeaderElection(lambda: self._hand_over(role))
+    def join_election(self, role: str) -> LeaderElection:
+        election = self._elections[role] = LeaderElection(lambda: self._hand_over(role))
         self._membership.roles |= {role}
         self._soon.set()
         return election
@@ -253,5 +301,5 @@ def open_replica(
 ) -> Replica:
     """Return this process as a replica that is not yet started; `now` returns epoch ms."""
     if database.engine == "sqlite":
-        return SoleReplica()
-    return BeatingReplica(database, info, now)
+        return Replica()
+    return BeatingReplica(cast("PostgresDatabase", database), info, now)

@@ -21,8 +21,7 @@ from bot.config import Settings
 from bot.core import clock
 from bot.core.database.opening import open_database
 from bot.core.database.postgres import checks, engine
-from bot.core.database.postgres.connection import Connection
-from bot.core.database.postgres.server import Server
+from bot.core.database.postgres.connection import Connection, Server
 from bot.core.database.urls import Address
 from bot.core.replicas.membership import HeartbeatTimeouts, ReplicaInfo
 from bot.core.replicas.replica import BeatingReplica
@@ -66,7 +65,7 @@ def loaded(url: str, **given: Any) -> Settings:
 @asynccontextmanager
 async def replica(url: str, role: str = "all", **given: Any) -> AsyncIterator[BeatingReplica]:
     """Run a replica, which leads if its role lets it and nobody else does."""
-    database = open_database(url)
+    database = engine.open_postgres(url)
     known = ReplicaInfo(role, "1.0", 1, digest_settings(loaded(url)))
     one = BeatingReplica(database, replace(known, **given), clock.now, QUICK)
     try:
@@ -240,7 +239,7 @@ def test_a_pooler_is_recognized_by_its_changing_backends(server: PostgresServer)
 async def test_a_replica_takes_no_more_connections_than_the_doctor_counts(
     server: PostgresServer, url: str
 ) -> None:
-    database = open_database(url)
+    database = engine.open_postgres(url)
     one = BeatingReplica(database, ReplicaInfo("all", "1.0", 1, "{}"), clock.now, QUICK)
     await one.start()
     sleep = "SELECT pg_sleep(0.2)"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.database import snapshot, sqlite_writer
+from bot.core.database import private_files, snapshot, sqlite_writer
 from bot.core.database.database import Database
 from tests.support.command_line import run_bot
 from tests.support.databases import SQLITE
@@ -161,7 +161,7 @@ def test_a_backup_waits_for_no_writer_and_has_committed_data_alone(db: Database)
         writer.execute(insert, ["before"])
         writer.execute("BEGIN IMMEDIATE")
         writer.execute(insert, ["meanwhile"])
-        with snapshot.temporary_file(path) as made:
+        with private_files.temporary_file(path) as made:
             snapshot.copy_database(path, made, live=True)
             assert rows(made, "SELECT name FROM kept_secrets") == [("before",)]
         writer.execute("COMMIT")

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from bot.core.database.opening import open_database
-from bot.core.database.postgres.transfer import digest
+from bot.core.database.postgres.copying import digest
 from bot.core.database.vault import Vault
 from tests.support.command_line import run_bot
 from tests.support.filled_database import KEY, TABLES, fill
@@ -173,16 +173,16 @@ def test_no_password_is_printed(bare: str) -> None:
 DYING = """
 import os, sys, psycopg
 from bot.cli.commands import main
-from bot.core.database.postgres import transfer
+from bot.core.database.postgres import copying
 step, url = int(sys.argv[1]), sys.argv[2]
-copied, left = transfer._copy, step
+copied, left = copying._copy, step
 def dying(*given):
     global left
     left -= 1
     if left < 0:
         os._exit(9)
     return copied(*given)
-transfer._copy = dying
+copying._copy = dying
 main(["migrate-to", url])
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.database import snapshot
+from bot.core.database import private_files
 from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError
@@ -144,5 +144,5 @@ def test_a_failed_replacement_changes_nothing(
         else:
             disk.setattr(Path, "rename", failing_at(1))
         with pytest.raises(BotError):
-            snapshot.replace(made, DATABASE, Path("data/aside.db"))
+            private_files.replace(made, DATABASE, Path("data/aside.db"))
     assert contents_of_data() == before

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from bot.core.database.opening import open_database
-from bot.core.database.postgres import migrating
+from bot.core.database.postgres import transfer
 from bot.core.database.vault import Vault
 from tests.support.command_line import run_bot
 from tests.support.filled_database import KEY, ROWS, fill
@@ -29,7 +29,7 @@ def url(empty_folder: Path, bare: str, monkeypatch: pytest.MonkeyPatch) -> str:
     del empty_folder
     monkeypatch.setenv("DATABASE_URL", bare)
     monkeypatch.setenv("SECRET_KEY", OWN)
-    monkeypatch.setattr(migrating, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(transfer, "LOOK_SECONDS", 0.05)
     return bare
 
 

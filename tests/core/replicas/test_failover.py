@@ -18,10 +18,10 @@ import structlog
 
 from bot.core.database.database import Database, WriteLease
 from bot.core.database.opening import open_database
+from bot.core.database.postgres.engine import open_postgres
 from bot.core.replicas import membership
-from bot.core.replicas.leadership import LeaderElection
 from bot.core.replicas.membership import HEARTBEAT_TIMEOUTS, HeartbeatTimeouts, ReplicaInfo
-from bot.core.replicas.replica import BeatingReplica
+from bot.core.replicas.replica import BeatingReplica, LeaderElection
 from tests.support.paths import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.product_process import until
@@ -73,7 +73,7 @@ class Candidate:
 
 @asynccontextmanager
 async def candidate(url: str) -> AsyncIterator[Candidate]:
-    database = open_database(url)
+    database = open_postgres(url)
     try:
         replica = BeatingReplica(database, INFO, lambda: int(time.time() * 1000), QUICK)
         await replica.start()

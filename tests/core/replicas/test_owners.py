@@ -12,6 +12,9 @@ from bot.core.outbox.queue_policy import Queue
 from bot.core.replicas import membership
 from bot.core.replicas.membership import ReplicaInfo
 from bot.core.replicas.replica import ReplicaOwners
+from tests.support.databases import POSTGRESQL
+
+pytestmark = pytest.mark.only(POSTGRESQL, "replicas share no file")
 
 NOW = 1_800_000_000_000
 DAY = 24 * 3600 * 1000

@@ -72,7 +72,7 @@ def test_a_state_holds_a_unit_has_its_money_or_may_still_get_it() -> None:
 
 def test_the_schema_indexes_the_same_states() -> None:
     """SQLite uses a partial index only for a condition that is written as the index has it."""
-    schema = "\n".join(SERVICE)
+    schema = SERVICE
     assert schema.count(HOLDS) == 2
     assert schema.count(GIVEN_UP) == 1
 

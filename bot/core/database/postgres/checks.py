@@ -1,7 +1,8 @@
-"""Check that a PostgreSQL server can store a payment, and read facts for `doctor`."""
+"""Checks of the server: advice for operators, room for a payment, its facts, and its timeline."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import closing
@@ -11,7 +12,80 @@ import psycopg
 
 from bot.core import errors
 from bot.core.database import database, urls
-from bot.core.database.postgres import connection, server
+from bot.core.database.postgres import connection
+
+ADVICE = {
+    "password authentication failed": "it refuses the user or the password: check both",
+    "no password supplied": "it asks for a password: write postgresql://user:password@host/…",
+    r"no pg_hba\.conf entry": (
+        "it lets this user connect from here to no such database: allow it in its pg_hba.conf"
+    ),
+    "permission denied for database": (
+        "the user may not connect to this database: GRANT CONNECT ON DATABASE … TO the user"
+    ),
+    "permission denied for schema": (
+        "the user may not create tables in it: make it the owner of the database, or GRANT CREATE"
+        " ON SCHEMA public TO the user"
+    ),
+    "permission denied for": (
+        "its tables are another user's: name that user in the URL, or GRANT its rights"
+    ),
+    "must be owner of": "its tables are another user's: name that user in the URL",
+    'database ".*" does not exist': (
+        "there is no such database: create it (CREATE DATABASE), or check its name"
+    ),
+    'role ".*" does not exist': (
+        "there is no such user (role): create it (CREATE ROLE … LOGIN), or check its name"
+    ),
+    "resolve host|translate host name": "its host is not known: check the name",
+    "connection refused": "nothing answers at its host and port: start the server, or check both",
+    "no such file or directory": "nothing answers there: start the server, or check the path",
+    "no route to host|network is unreachable": (
+        "its host can't be reached: check the address and the network"
+    ),
+    "timeout expired": (
+        "no answer came in time: the server stands still, or a firewall drops the packets"
+    ),
+    "session is read-only|read-only transaction|session is in hot standby": (
+        "the server is a standby, which stores nothing: name the primary, or all hosts as"
+        " host1,host2; where a pooler stands between, add pooler=transaction to the parameters, and"
+        " restart the pooler"
+    ),
+    "does not support ssl": "the server has no TLS: enable it there, or set sslmode=prefer",
+    "certificate": "its TLS certificate can't be checked: see sslmode and sslrootcert",
+    "invalid port number": "its port is not a number from 1 to 65535",
+    "connection slots|too many clients": (
+        "all its connections are in use: raise max_connections, or use a pooler"
+    ),
+    "too many connections": "all its connections are in use: raise the user's or database's limit",
+    "starting up": "the server is starting: try again in a moment",
+    "shutting down": "the server is stopping: start it again",
+    "recovery mode": "the server recovers from a crash: try again in a moment",
+}
+"""Advice for operators, by patterns of the error text; the first match counts.
+
+A refused connection has no SQLSTATE: only the text from PostgreSQL, libpq or psycopg has the
+reason.
+"""
+
+
+def advise(reason: str) -> str:
+    """Return the problem and its remedy in one line; an unknown text stays unchanged."""
+    for pattern, advice in ADVICE.items():
+        if re.search(pattern, reason, re.IGNORECASE):
+            return advice
+    return " ".join(reason.split())
+
+
+def unusable(url: str, reason: str) -> errors.ConfigProblem:
+    """Return the error for a DATABASE_URL whose server can't be used."""
+    return errors.ConfigProblem(
+        f"DATABASE_URL: {urls.safe_url(url)} can't be used: {advise(reason)}"
+    )
+
+
+# Room for a payment.
+
 
 FILLER_BYTES = 1024 * 1024
 """Bytes that must fit after a failure: the WAL may have room when the tables have none."""
@@ -34,6 +108,9 @@ def find_room(tx: database.Transaction) -> None:
         "INSERT INTO probe (number, filler) VALUES (:number, :filler)", number=number, filler=filler
     )
     raise FoundRoomError
+
+
+# What `doctor` reads.
 
 
 SETTINGS = """
@@ -90,7 +167,7 @@ class ServerFacts:
 
 def read_facts(url: str, now: Callable[[], int]) -> ServerFacts:
     """Ask the server of a DATABASE_URL; `now` returns epoch ms. Raises StorageError."""
-    asked = server.Server(urls.Address(urls.postgres_address(url).url, is_pooled=True))
+    asked = connection.Server(urls.Address(urls.postgres_address(url).url, is_pooled=True))
     try:
         with closing(asked.connect()) as one, closing(asked.connect()) as other:
             (found,) = one.execute(SETTINGS).fetchall()
@@ -107,8 +184,8 @@ def read_facts(url: str, now: Callable[[], int]) -> ServerFacts:
                 skew=round(min(_read_skew(one, now) for _ in range(CLOCK_LOOKS))[1]),
                 is_pooled=is_pooled(one, other),
             )
-    except (psycopg.Error, server.NotConnected) as error:
-        raise errors.StorageError(server.advise(connection.describe(error))) from None
+    except (psycopg.Error, connection.NotConnected) as error:
+        raise errors.StorageError(advise(connection.describe(error))) from None
     finally:
         asked.close()
 
@@ -133,3 +210,60 @@ def is_pooled(one: connection.Connection, other: connection.Connection) -> bool:
         return one.execute(BACKEND).fetchall() != before
     finally:
         other.roll_back()
+
+
+# The timeline, by which we detect that a database went back in time without `restore`.
+#
+# Every promotion and every point-in-time recovery begins a new timeline. The database records the
+# timeline on which its messages are known to be complete. On any other timeline, messages that were
+# already sent may be waiting again. A restored disk snapshot keeps its timeline, so it is not
+# detected.
+
+
+NOTED = "SELECT system, timeline FROM timelines"
+
+MAY_ASK = """
+SELECT CAST(NOT pg_is_in_recovery()
+  AND has_function_privilege('pg_control_system()', 'EXECUTE')
+  AND has_function_privilege('pg_walfile_name(pg_lsn)', 'EXECUTE') AS INTEGER) AS may
+"""
+"""Some providers forbid the query."""
+
+
+def note_timeline(tx: database.Transaction) -> str | None:
+    """Record the server's timeline if none is recorded; return the result of `find_change`."""
+    if tx.one(NOTED) is None:
+        accept_timeline(tx)
+    return find_change(tx)
+
+
+def find_change(tx: database.Transaction) -> str | None:
+    """Return an explanation if the server is not on the recorded timeline, else None.
+
+    The text is for operators, and names the command to run.
+    """
+    now, noted = read_timeline(tx), tx.one(NOTED)
+    if now is None or noted is None or noted == now:
+        return None
+    if noted["system"] != now["system"]:
+        change = "the database was moved to another server"
+    else:
+        change = f"the server went from timeline {noted['timeline']} to {now['timeline']}"
+    return (
+        f"{change}: a failover or a recovery may have lost its newest changes, and messages that"
+        " were sent may wait again. Stop the bot everywhere, run restore --in-place, start it again"
+    )
+
+
+def accept_timeline(tx: database.Transaction) -> None:
+    """Record that the database is complete on its server's current timeline."""
+    if now := read_timeline(tx):
+        tx.execute("DELETE FROM timelines")
+        tx.execute("INSERT INTO timelines (system, timeline) VALUES (:system, :timeline)", **now)
+
+
+def read_timeline(tx: database.Transaction) -> database.Row | None:
+    """Return the row to record: the server's timeline, or None if the server doesn't reveal it."""
+    may = tx.one(MAY_ASK)
+    row = tx.one(connection.TIMELINE) if may and may["may"] else None
+    return row and row | {"timeline": int(row["timeline"], 16)}

@@ -1,31 +1,33 @@
-"""A PostgreSQL server as a `Database`: a few writer threads and a few reader threads."""
+"""A PostgreSQL server as a `Database`, what replicas tell each other, and migrations beside them.
+
+Within a transaction, NOTIFY serializes all commits of the server. So topics are sent after the
+commit, several per notification, on a separate connection. A lost notification costs at most a
+second, because workers then look for work anyway. Notifications don't work behind a pooler.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+import os
+import re
+import select
 import threading
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future
 from contextlib import closing, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
+import structlog
 
 from bot.core import errors
-from bot.core.database import database, urls
-from bot.core.database.postgres import (
-    checks,
-    connection,
-    migrating,
-    notifications,
-    server,
-    transactions,
-)
+from bot.core.database import database, migrations, urls
+from bot.core.database.postgres import checks, connection, transactions
 
+log = structlog.get_logger()
 T = TypeVar("T")
 
 WRITERS = 4
@@ -34,7 +36,7 @@ WRITERS = 4
 READERS = 3
 
 OWN_SECONDS = 3.0
-"""The longest wait of a SeparateWriter for an answer."""
+"""The longest wait of an OwnWriter for an answer."""
 
 PATIENCE_SECONDS = 5.0
 """How long after queueing work may be retried or wait for a server."""
@@ -44,83 +46,6 @@ ABOUT_THE_SAME = 2
 
 STOP_SECONDS = 5.0
 """The longest wait for threads during a stop; then their connections are shut."""
-
-
-class Threads:
-    """Threads that perform queued work, each piece on a connection that no other thread uses.
-
-    Transactions of one write scope would wait for each other at the scope's row and occupy every
-    thread, and so would transactions about the same thing, such as the payments of one request. So
-    such transactions wait in a line. A write scope occupies one thread at a time. A thing occupies
-    two threads, so that its second transaction has already begun when the first ends.
-    """
-
-    def __init__(self, server: server.Server, number: int, name: str, *, reads: bool) -> None:
-        self._server, self._reads = server, reads
-        self._pool = ThreadPoolExecutor(number, thread_name_prefix=name)
-        self._idle: list[transactions.Runner] = []
-        self._lock = threading.Lock()
-        self._lines: defaultdict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = defaultdict(
-            deque
-        )
-        self._begun: Counter[str] = Counter()  # queued or running work of each line
-        self._is_closed = False
-
-    def submit(self, work: Callable[[], T], line: str = "", width: int = 0) -> Future[T]:
-        """Queue work; of a line, at most `width` pieces are in the threads at a time."""
-        future: Future[T] = Future()
-        with self._lock:
-            if self._is_closed:
-                raise RuntimeError("the database is closed")
-            if line and self._begun[line] == width:
-                self._lines[line].append((future, work))
-            else:
-                self._begun[line] += 1
-                self._pool.submit(self._serve, line, future, work)
-        return future
-
-    def perform(
-        self,
-        work: Callable[[database.Transaction], Any],
-        scope: transactions.WriteScope | None,
-        deadline: float,
-    ) -> tuple[Any, transactions.PostgresTransaction]:
-        """Perform work on the connection that was used last, so that few are needed."""
-        try:
-            runner = self._idle.pop()
-        except IndexError:
-            runner = transactions.Runner(self._server, reads=self._reads)
-        try:
-            return runner.perform(work, scope, deadline)
-        finally:
-            self._idle.append(runner)
-
-    def close(self) -> None:
-        """Finish the queue and the lines."""
-        with self._lock:
-            self._is_closed = True
-        self._pool.shutdown()
-        for runner in self._idle:
-            runner.close()
-
-    def _serve(self, line: str, future: Future[Any], work: Callable[[], Any]) -> None:
-        while True:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(work())
-                except BaseException as error:  # noqa: BLE001 - its caller gets it
-                    future.set_exception(error)
-            with self._lock:
-                if not (line and self._lines[line]):
-                    self._begun[line] -= 1
-                    if not self._begun[line]:
-                        del self._begun[line]
-                        self._lines.pop(line, None)
-                    return
-                future, work = self._lines[line].popleft()
-                if not self._is_closed:  # other work is next
-                    self._pool.submit(self._serve, line, future, work)
-                    return
 
 
 class PostgresDatabase(database.Database):
@@ -134,10 +59,10 @@ class PostgresDatabase(database.Database):
         self.health = database.Health("database not usable", "database usable again")
         self.scope: transactions.WriteScope | None = None
         """The write scope of its transactions, if any."""
-        self._server = server.Server(urls.postgres_address(url))
-        self._notifications = notifications.Notifications(self._server, self._wake_all)
-        self._writers = Threads(self._server, WRITERS, "db-writer", reads=False)
-        self._readers = Threads(self._server, READERS, "db-reader", reads=True)
+        self._server = connection.Server(urls.postgres_address(url))
+        self._notifications = Notifications(self._server, self._wake_all)
+        self._writers = transactions.Threads(self._server, WRITERS, "db-writer", reads=False)
+        self._readers = transactions.Threads(self._server, READERS, "db-reader", reads=True)
         self._checker = self.own_writer()
         self._storage_check = database.StorageCheck(
             partial(self._probe, checks.write_log),
@@ -161,10 +86,9 @@ class PostgresDatabase(database.Database):
         view.scope = transactions.WriteScope(name, lead)
         return view
 
-    def own_writer(self) -> database.OwnWriter:
-        return SeparateWriter(
-            transactions.Runner(self._server, patience=OWN_SECONDS), self._committed
-        )
+    def own_writer(self) -> OwnWriter:
+        """Return a writer for one thread that must not wait behind other transactions."""
+        return OwnWriter(self._server, OWN_SECONDS, self._committed)
 
     def listen(self, topic: str) -> asyncio.Event:
         event = super().listen(topic)
@@ -189,12 +113,16 @@ class PostgresDatabase(database.Database):
                 await asyncio.to_thread(self._checker.run, work)
 
     def migrate(self) -> bool:
-        return migrating.upgrade(self.run_patiently, self._server)
+        for _ in range(ATTEMPTS):
+            try:
+                return self.run_patiently(migrate)
+            except TableBusy:
+                time.sleep(PAUSE_SECONDS)
+        raise TableBusy
 
     def run_patiently(self, work: Callable[[database.Transaction], T]) -> T:
         """Run a migration: a transaction whose answers may take any amount of time."""
-        runner = transactions.Runner(self._server, patience=connection.NEVER)
-        with closing(SeparateWriter(runner, self._committed)) as writer:
+        with closing(OwnWriter(self._server, connection.NEVER, self._committed)) as writer:
             return writer.run(work)
 
     def close(self) -> None:
@@ -209,7 +137,7 @@ class PostgresDatabase(database.Database):
 
     async def _ask(
         self,
-        threads: Threads,
+        threads: transactions.Threads,
         work: Callable[[database.Transaction], T],
         about: str = "",
     ) -> T:
@@ -222,7 +150,7 @@ class PostgresDatabase(database.Database):
 
     def _queue(
         self,
-        threads: Threads,
+        threads: transactions.Threads,
         work: Callable[[database.Transaction], T],
         about: str = "",
         loop: asyncio.AbstractEventLoop | None = None,
@@ -230,12 +158,9 @@ class PostgresDatabase(database.Database):
         deadline = time.monotonic() + PATIENCE_SECONDS
         scope = None if threads is self._readers else self.scope
 
-        def perform() -> T:
+        def perform(runner: transactions.Runner) -> T:
             result: T
-            try:
-                result, tx = threads.perform(work, scope, deadline)
-            except StopIteration as error:
-                raise database.raisable(error) from error
+            result, tx = runner.perform(work, scope, deadline)
             self._committed(tx)
             if tx.topics and loop is not None:
                 with suppress(RuntimeError):  # the loop is closed
@@ -258,7 +183,7 @@ class PostgresDatabase(database.Database):
             self.wake(topic)
 
 
-class SeparateWriter(database.OwnWriter):
+class OwnWriter:
     """A writer on a separate connection, in the caller's thread.
 
     One thread at a time uses the connection. If a caller stops waiting, the thread that it leaves
@@ -267,13 +192,17 @@ class SeparateWriter(database.OwnWriter):
 
     def __init__(
         self,
-        runner: transactions.Runner,
+        server: connection.Server,
+        patience: float,
         committed: Callable[[transactions.PostgresTransaction], None],
     ) -> None:
-        self._runner, self._committed = runner, committed
+        """Initialize; `patience` is the longest wait for an answer, in seconds."""
+        self._runner = transactions.Runner(server, patience=patience)
+        self._committed = committed
         self._lock = threading.Lock()
 
     def run(self, work: Callable[[database.Transaction], T]) -> T:
+        """Run a transaction in this thread. Raises StorageError within seconds."""
         result: T
         with self._lock:
             result, tx = self._runner.perform(work, None, time.monotonic() + OWN_SECONDS)
@@ -281,6 +210,7 @@ class SeparateWriter(database.OwnWriter):
         return result
 
     def close(self) -> None:
+        """Close the connection, if there is one."""
         if self._lock.acquire(timeout=2 * OWN_SECONDS):
             self._runner.close()
             self._lock.release()  # a later caller is refused instead of waiting forever
@@ -304,5 +234,186 @@ def open_postgres(
             opened.run(lambda tx: tx.execute(database.TEST_WRITE))
     except (errors.BotError, connection.SqlError, psycopg.Error) as error:
         opened.close()
-        raise server.unusable(url, connection.describe(error)) from None
+        raise checks.unusable(url, connection.describe(error)) from None
     return opened
+
+
+# What replicas tell each other.
+
+
+NOTIFY = "SELECT pg_notify('bot_wake', :topics)"
+
+COALESCING_SECONDS = 0.02
+"""The pause between two notifications; topics are collected in the meantime."""
+
+RECONNECT_SECONDS = 1.0
+
+
+class Notifications:
+    """Sends the topics of our commits to other replicas, and receives theirs.
+
+    It connects at the first use, because most commands neither send nor listen; behind a pooler
+    never.
+    """
+
+    def __init__(
+        self, server: connection.Server, received: Callable[[Iterable[str] | None], None]
+    ) -> None:
+        """`received` is called on the `loop`; with None if topics may be missing."""
+        self._server, self._received = server, received
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The event loop of the listeners, once it runs."""
+        self._lock = threading.Lock()
+        self._unsent: set[str] = set()
+        self._closing = threading.Event()
+        self._awake, self._nudge = os.pipe()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Connect if not yet connected; may be called from any thread."""
+        with self._lock:
+            if self._thread is None and not self._server.is_pooled:
+                self._thread = threading.Thread(
+                    target=self._serve, name="db-notifications", daemon=True
+                )
+                self._thread.start()
+
+    def send(self, topics: Collection[str]) -> None:
+        """Send topics soon, if there are any; may be called from any thread."""
+        if not topics or self._server.is_pooled:
+            return
+        self.start()
+        with self._lock:
+            is_asleep = not self._unsent
+            self._unsent.update(topics)
+            if is_asleep and not self._closing.is_set():
+                os.write(self._nudge, b".")
+
+    def close(self) -> None:
+        """Stop; other replicas find unannounced work when they next look."""
+        with self._lock:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+            os.write(self._nudge, b".")
+        if self._thread is not None:
+            self._thread.join(COALESCING_SECONDS + 1)
+        with self._lock:
+            for end in (self._awake, self._nudge):
+                os.close(end)
+
+    def _serve(self) -> None:
+        is_closing = False
+        while not is_closing:
+            try:
+                with closing(self._server.connect()) as opened:
+                    opened.execute("LISTEN bot_wake")
+                    self._receive(None)
+                    self._exchange(opened)
+            except (connection.NotConnected, psycopg.Error) as error:
+                log.debug("replicas not notified", reason=connection.describe(error))
+            except Exception:
+                log.exception("replicas not notified")
+            is_closing = self._closing.wait(database.jittered(RECONNECT_SECONDS))
+
+    def _exchange(self, opened: connection.Connection) -> None:
+        while not self._closing.is_set():
+            ready, _, _ = select.select([opened.conn.fileno(), self._awake], [], [])
+            if self._awake in ready:
+                os.read(self._awake, 1024)
+                self._send_unsent(opened)
+            for notification in opened.conn.notifies(timeout=0):
+                if notification.pid != opened.conn.info.backend_pid:
+                    self._receive(notification.payload.split())
+        self._send_unsent(opened)
+
+    def _send_unsent(self, opened: connection.Connection) -> None:
+        with self._lock:
+            topics, self._unsent = self._unsent, set()
+        if topics:
+            opened.execute(NOTIFY, {"topics": " ".join(sorted(topics))})
+            self._closing.wait(COALESCING_SECONDS)
+
+    def _receive(self, topics: Iterable[str] | None) -> None:
+        if self.loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(self._received, topics)
+
+
+# Migrations while replicas are running.
+
+
+ATTEMPTS, PAUSE_SECONDS = 60, 1.0
+"""How often a migration tries to lock a table that is in use, and the seconds between."""
+
+TEXT = re.compile(r"\bTEXT\b")
+
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7264893021)"
+"""Two processes that create a table simultaneously fail even with IF NOT EXISTS."""
+
+NO_LIMITS = """
+SELECT set_config(name, '0', true) FROM pg_settings
+WHERE name IN ('lock_timeout', 'statement_timeout', 'transaction_timeout')
+"""
+SHORT_LOCKS = "SELECT set_config('lock_timeout', '500ms', true)"
+"""All later transactions wait behind a lock that is waited for. It is below the server's
+`deadlock_timeout` (1 s), so that we give way first in a deadlock."""
+
+IN_USE = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+"""A transaction holds a table, and perhaps waits for one of our locks."""
+
+HAS_TABLES = "SELECT 1 AS one WHERE to_regclass('replicas') IS NOT NULL"
+
+
+class TableBusy(errors.StorageError):
+    """A table that a migration changes was in use for too long."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the new version changes a table that was in use all the time, as by a backup: start it"
+            " again when that has ended"
+        )
+
+
+def migrate(tx: database.Transaction) -> bool:
+    """Run the missing migrations; return whether there were any.
+
+    Raises TableBusy, and BotError if our program is too old for the database.
+    """
+    tx.query(NO_LIMITS)
+    tx.query(ONE_AT_A_TIME)
+    tx.query(SHORT_LOCKS)
+    try:
+        return migrations.run_missing(tx, adapted)
+    except IN_USE:
+        raise TableBusy from None
+
+
+def adapted(statement: str) -> str:
+    """Return a statement of the schema for PostgreSQL.
+
+    All text is compared and sorted by bytes as in SQLite, whatever the database's collation.
+    """
+    return TEXT.sub('TEXT COLLATE "C"', statement)
+
+
+def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
+    """Return whether a command has to migrate the database first.
+
+    Raises BotError if the database has no tables, unless the command `creates` them; if migrations
+    are missing while a replica is registered, because its program is older than ours; and if our
+    program is too old for the database.
+    """
+    if tx.one(HAS_TABLES) is None:
+        if not creates:
+            raise errors.BotError("it has no tables yet: start the bot once, or check its name")
+        return True
+    migrations.refuse_newer(tx)
+    if not migrations.find_missing(tx):
+        return False
+    if tx.one("SELECT owner FROM replicas LIMIT 1") is not None:
+        raise errors.BotError(
+            "its replicas run an older version than this program: update them first, or use their"
+            " program"
+        )
+    return True

@@ -1,4 +1,4 @@
-"""Run a transaction on a connection, retry after conflicts, and verify the commit.
+"""Run transactions in threads, each on its connection: retried after conflicts, and verified.
 
 If a transaction conflicts with others, or its connection is lost before the commit, it is rolled
 back and its function runs again. If the answer to the COMMIT is lost, the server is asked whether
@@ -7,18 +7,24 @@ it was committed.
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql
 
 from bot.core import errors
 from bot.core.database import database
-from bot.core.database.postgres import connection, server
+from bot.core.database.postgres import connection
+
+T = TypeVar("T")
 
 OVERTAKEN_RUNS = 3
 """Runs of a transaction that meets an existing key: if it violates the rule itself, runs don't
@@ -91,7 +97,7 @@ class Runner:
 
     def __init__(
         self,
-        server: server.Server,
+        server: connection.Server,
         *,
         reads: bool = False,
         patience: float = connection.ANSWER_SECONDS,
@@ -123,7 +129,7 @@ class Runner:
                 if time.monotonic() >= deadline:
                     raise
                 self._server.count("database_retries", "overtaken")
-            except server.NotConnected:
+            except connection.NotConnected:
                 if self._server.closing.is_set() or time.monotonic() + pause >= deadline:
                     raise
             self._server.closing.wait(database.jittered(pause))
@@ -194,7 +200,7 @@ class Runner:
         """Ask whether a commit whose answer was lost succeeded. Raises CommitUnknown."""
         until = time.monotonic() + UNKNOWN_SECONDS
         while time.monotonic() < until:
-            with suppress(server.NotConnected, psycopg.Error):
+            with suppress(connection.NotConnected, psycopg.Error):
                 opened = self._connected()
                 if opened.timeline != timeline:
                     break
@@ -214,3 +220,74 @@ def _may_repeat(error: psycopg.Error, runs: int, deadline: float) -> bool:
         return False
     is_overtaken = isinstance(error, connection.OVERTAKEN) and runs < OVERTAKEN_RUNS
     return is_overtaken or isinstance(error, connection.CONFLICTS) or connection.is_lost(error)
+
+
+class Threads:
+    """Threads that perform queued work, each piece on a connection that no other thread uses.
+
+    Transactions of one write scope would wait for each other at the scope's row and occupy every
+    thread, and so would transactions about the same thing, such as the payments of one request. So
+    such transactions wait in a line. A write scope occupies one thread at a time. A thing occupies
+    two threads, so that its second transaction has already begun when the first ends.
+    """
+
+    def __init__(self, server: connection.Server, number: int, name: str, *, reads: bool) -> None:
+        self._server, self._reads = server, reads
+        self._pool = ThreadPoolExecutor(number, thread_name_prefix=name)
+        self._idle: list[Runner] = []
+        self._lock = threading.Lock()
+        self._lines: defaultdict[str, deque[tuple[Future[Any], Callable[[Runner], Any]]]] = (
+            defaultdict(deque)
+        )
+        self._begun: Counter[str] = Counter()  # queued or running work of each line
+        self._is_closed = False
+
+    def submit(self, work: Callable[[Runner], T], line: str = "", width: int = 0) -> Future[T]:
+        """Queue work; of a line, at most `width` pieces are in the threads at a time."""
+        future: Future[T] = Future()
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the database is closed")
+            if line and self._begun[line] == width:
+                self._lines[line].append((future, work))
+            else:
+                self._begun[line] += 1
+                self._pool.submit(self._serve, line, future, work)
+        return future
+
+    def close(self) -> None:
+        """Finish the queue and the lines."""
+        with self._lock:
+            self._is_closed = True
+        self._pool.shutdown()
+        for runner in self._idle:
+            runner.close()
+
+    def _serve(self, line: str, future: Future[Any], work: Callable[[Runner], Any]) -> None:
+        while True:
+            if future.set_running_or_notify_cancel():
+                self._perform(future, work)
+            with self._lock:
+                if not (line and self._lines[line]):
+                    self._begun[line] -= 1
+                    if not self._begun[line]:
+                        del self._begun[line]
+                        self._lines.pop(line, None)
+                    return
+                future, work = self._lines[line].popleft()
+                if not self._is_closed:  # other work is next
+                    self._pool.submit(self._serve, line, future, work)
+                    return
+
+    def _perform(self, future: Future[Any], work: Callable[[Runner], Any]) -> None:
+        """Perform work on the connection that was used last, so that few are needed."""
+        try:
+            runner = self._idle.pop()
+        except IndexError:
+            runner = Runner(self._server, reads=self._reads)
+        try:
+            answer = partial(future.set_result, work(runner))
+        except BaseException as error:  # noqa: BLE001 - its caller gets it
+            answer = partial(future.set_exception, database.raisable(error))
+        self._idle.append(runner)  # before the caller asks for more
+        answer()

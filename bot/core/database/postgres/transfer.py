@@ -1,18 +1,23 @@
-"""Copy whole databases between a PostgreSQL server and a SQLite file, and compare the copies."""
+"""Copy whole databases from a PostgreSQL server, or into its schema, while no replica is alive.
+
+The whole copy is one long transaction: the old tables stay in place until it commits.
+"""
 
 from __future__ import annotations
 
-import sqlite3
-from collections import deque
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
 
 from bot.core import errors
-from bot.core.database import database, inspection, migrations, sqlite, timelines, urls
-from bot.core.database.postgres import migrating, transfer_target
+from bot.core.database import database, migrations, snapshot, urls
+from bot.core.database.postgres import checks, connection, copying, engine, transactions
 
 NO_DATABASE = "DATABASE_URL: there is no database yet: start the bot once or fix the URL"
 
@@ -22,160 +27,235 @@ OTHER_VERSION = (
 )
 
 
-# Digests of tables, independent of the order of their rows and of the engine.
+# Sessions and their transactions.
 
 
-HASH_BYTES = 16
-"""The size of a row's hash."""
+NO_LIMITS = """
+SELECT set_config(name, '0', true) FROM pg_settings
+WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
+"""
+"""Limits for the running bot's transactions, which a copy of a whole database would exceed."""
+
+LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'"
+"""If a lock isn't free by then, a process that should have been stopped holds it."""
 
 
-@dataclass(slots=True)
-class Digest:
-    """The number of rows, and the sum of their hashes.
+@contextmanager
+def open_session(url: str) -> Iterator[copying.Connection]:
+    """Open a connection in autocommit mode.
 
-    With an exclusive or instead of a sum, two equal rows would cancel each other out.
+    Raises ConfigProblem if the URL or the server can't be used.
     """
-
-    rows: int = 0
-    total: int = 0
-
-    def count(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
-        """Yield the rows, which consist of integers, texts, bytes and nulls, and add each."""
-        for row in rows:
-            hashed = blake2b(repr(row).encode(), digest_size=HASH_BYTES).digest()
-            self.rows += 1
-            self.total = (self.total + int.from_bytes(hashed)) % (1 << 8 * HASH_BYTES)
-            yield row
+    try:
+        conn = connection.connect(urls.postgres_address(url).url)
+    except (psycopg.Error, connection.NotConnected) as error:
+        raise checks.unusable(url, connection.describe(error)) from None
+    conn.prepare_threshold = None  # a pooler may stand between
+    with conn:
+        yield conn
 
 
-def digest(rows: Iterable[tuple[object, ...]]) -> Digest:
-    found = Digest()
-    deque(found.count(rows), maxlen=0)
-    return found
+def vacuum(url: str, tables: Iterable[str]) -> None:
+    """Free the space of deleted rows while the tables are in use. Raises BotError."""
+    with open_session(url) as conn, _naming_errors():
+        if not urls.postgres_address(url).is_pooled:  # a pooler would pass the setting on to others
+            conn.execute("SET statement_timeout = 0")
+        for name in tables:
+            conn.execute(sql.SQL("VACUUM {}").format(sql.Identifier(name)))
 
 
-# The check that values of a SQLite file fit into PostgreSQL's columns.
-#
-# SQLite stores any value in any column, and a file may come from an untrusted source. PostgreSQL's
-# own errors would occur in the middle of a COPY, and would not name the column.
+@contextmanager
+def session_transaction(
+    conn: copying.Connection, *, read_only: bool = False
+) -> Iterator[database.Transaction]:
+    """Run a long transaction, with a single snapshot if `read_only`, and commit it at the end.
 
-
-SMALL = range(-(2**31), 2**31)
-"""The values of PostgreSQL's INTEGER; SQLite's integers have 64 bits."""
-
-FITS: dict[str, Callable[[object], bool]] = {
-    "INTEGER": lambda value: type(value) is int and value in SMALL,
-    "BIGINT": lambda value: type(value) is int,
-    "TEXT": lambda value: type(value) is str and "\0" not in value,
-    "BYTEA": lambda value: type(value) is bytes,
-}
-
-
-def check_rows(
-    table: inspection.Table, rows: Iterable[tuple[object, ...]]
-) -> Iterator[tuple[object, ...]]:
-    """Yield the rows. Raises Unreadable at the first value that its column can't hold."""
-    checks = [(column, FITS[column.type]) for column in table.columns]
-    for row in rows:
-        for value, (column, fits) in zip(row, checks, strict=True):
-            if value is not None and not fits(value):
-                kind = _kind(column, value)  # not the value, which may be payer data
-                raise errors.Unreadable(f"{table.name}.{column.name} holds {kind}")
-        yield row
-
-
-def _kind(column: inspection.Column, value: object) -> str:
-    if isinstance(value, str) and column.type == "TEXT":
-        return "a text with a NUL"
-    if isinstance(value, int) and column.type == "INTEGER":
-        return "a number beyond 32 bits"
-    kinds = {int: "a number", float: "a fraction", str: "a text", bytes: "bytes"}
-    return f"{kinds[type(value)]} instead of {column.type}"
-
-
-# Write the rows of a PostgreSQL server into a SQLite file, the format of backups.
-
-
-def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
-    """Write all rows to the empty file `path` with the schema of `version`; verify the copy.
-
-    They are read from the snapshot of the transaction of `conn`. Raises BotError, and sqlite3.Error
-    if the file can't be written.
+    Raises BotError for the server's errors, without their details, which quote payers' data.
     """
-    with closing(sqlite3.connect(path, isolation_level=None)) as file:
-        with closing(sqlite.in_memory(version)) as empty:
-            empty.backup(file)
-        file.execute("PRAGMA journal_mode = OFF")
-        file.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
-        file.execute("BEGIN")
-        for table in inspection.read_tables(version):
-            if _write(conn, file, table) != digest(_rows(file, table)):
-                raise errors.BotError(
-                    f"{table.name}: what the file holds differs from what was sent"
-                )
-        file.execute("COMMIT")
-        file.execute("PRAGMA journal_mode = DELETE")
+    conn.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ if read_only else None
+    conn.read_only = read_only
+    with _naming_errors(), conn.transaction():
+        conn.execute(NO_LIMITS)
+        conn.execute(LOCK_TIMEOUT)
+        yield transactions.PostgresTransaction(connection.Connection(conn))
 
 
-def _write(
-    conn: transfer_target.Connection, file: sqlite3.Connection, table: inspection.Table
-) -> Digest:
-    found = Digest()
-    marks = ", ".join("?" * len(table.columns))
-    insert = f"INSERT INTO {table.name} ({table.names}) VALUES ({marks})"  # noqa: S608 - our own names
-    file.executemany(insert, found.count(stream(conn, table)))
-    return found
-
-
-def _rows(file: sqlite3.Connection, table: inspection.Table) -> sqlite3.Cursor:
-    return file.execute(f"SELECT {table.names} FROM {table.name}")  # noqa: S608 - our own names
-
-
-# Load the rows of a SQLite file into the empty tables of a PostgreSQL server.
-
-
-CHUNK, CHUNK_OF_BYTES = 1_000, 16
-"""Rows that a reader holds at a time; fewer if a table has bytes, such as parts of files."""
-
-
-def load(
-    conn: transfer_target.Connection, path: Path, tables: tuple[inspection.Table, ...]
-) -> None:
-    """Copy the rows of `tables` in this order, and verify the copy.
-
-    They are written in the transaction of `conn`. Raises Unreadable if the server can't hold a
-    value, sqlite3.Error if the file can't be read.
-    """
-    with inspection.opened(path, "mode=ro&immutable=1") as file:
-        sent = {table: _copy(conn, file.conn, table) for table in tables}
-    for table, expected in sent.items():
-        if digest(stream(conn, table)) != expected:
-            raise errors.BotError(
-                f"{table.name}: what the server stored differs from what it was sent"
+@contextmanager
+def _naming_errors() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        text = connection.describe(error)
+        if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
+            named: errors.BotError = errors.Unreadable(
+                f"holds data that this program never wrote: {text}"
             )
-        conn.execute(f"ANALYZE {table.name}")
+        elif isinstance(error, psycopg.errors.LockNotAvailable):
+            named = errors.BotError("the database is in use: stop the bot everywhere first")
+        elif isinstance(error, psycopg.errors.InsufficientPrivilege):
+            named = errors.ConfigProblem(f"DATABASE_URL: its user lacks a right: {text}")
+        else:
+            named = errors.StorageError(f"the database can't be used: {text}")
+        raise named from None
 
 
-def _copy(
-    conn: transfer_target.Connection, file: sqlite3.Connection, table: inspection.Table
-) -> Digest:
-    found = Digest()
-    rows = _rows(file, table)
-    copy_rows = f"COPY {table.name} ({table.names}) FROM STDIN"
-    with closing(rows), conn.cursor() as cursor, cursor.copy(copy_rows) as copy:
-        for row in found.count(check_rows(table, rows)):
-            copy.write_row(row)
-    return found
+# The schema: its content, and moving its tables away.
 
 
-def stream(
-    conn: transfer_target.Connection, table: inspection.Table
-) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a server's table in any order, with constant memory."""
-    sql = f"SELECT {table.names} FROM {table.name}"  # noqa: S608 - our own names
-    with conn.cursor() as cursor:
-        has_bytes = any(column.type == "BYTEA" for column in table.columns)
-        yield from cursor.stream(sql, size=CHUNK_OF_BYTES if has_bytes else CHUNK)
+TABLES = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+"""
+"""The tables of the schema, without extension tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A schema and its content."""
+
+    schema: str
+    tables: frozenset[str]
+    version: int | None
+    """The number of the last migration that ran; None if there is no table `migrations`."""
+
+    @property
+    def names(self) -> sql.Composed:
+        """Return the names of all tables, as statements list them."""
+        return sql.SQL(", ").join(map(sql.Identifier, sorted(self.tables)))
+
+    @property
+    def is_newer(self) -> bool:
+        """True if a newer version of this program created the tables."""
+        return (self.version or 0) > len(migrations.MIGRATIONS)
+
+
+def examine_target(conn: copying.Connection) -> Target:
+    """Read the content of the schema. Raises ConfigProblem if there is no schema."""
+    (schema,) = _one(conn, "SELECT current_schema()")
+    if schema is None:
+        raise errors.ConfigProblem("DATABASE_URL: its search_path names no schema that exists")
+    tables = frozenset(str(name) for (name,) in conn.execute(TABLES))
+    version = None
+    if "migrations" in tables:
+        (version,) = _one(conn, "SELECT MAX(number) FROM migrations")
+    return Target(str(schema), tables, version)
+
+
+def refuse_strangers(found: Target) -> None:
+    """Raise BotError if the schema has tables of another program, which would be moved too."""
+    known = copying.list_tables(found.version) if found.version else frozenset()
+    strangers = sorted(found.tables - known - {"migrations"})
+    if strangers and not found.is_newer:
+        raise errors.BotError(
+            f"the table {found.schema}.{strangers[0]} is not ours: give the bot a database or a"
+            " schema of its own"
+        )
+
+
+def holds_data(conn: copying.Connection, target: Target, embedded: str) -> bool:
+    """Return whether data would be lost with these tables.
+
+    `embedded` is the name of the secret of the application that the first start creates.
+    """
+    if "apps" in target.tables:
+        (others,) = _one(
+            conn,
+            "SELECT (SELECT COUNT(*) FROM apps)"
+            " - (SELECT COUNT(*) FROM kept_secrets WHERE name = %s)",
+            embedded,
+        )
+        if others > 0:
+            return True
+    for name in sorted(target.tables - snapshot.FILLED_BY_A_START):
+        rows = conn.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(name)))
+        if rows.fetchone() is not None:
+            return True
+    return False
+
+
+def clear_target(
+    conn: copying.Connection, target: Target, stamp: str, *, keeps: bool
+) -> str | None:
+    """Drop the tables, or, if `keeps`, move them to a new schema and return its name."""
+    if not keeps:
+        if target.tables:
+            conn.execute(sql.SQL("DROP TABLE {}").format(target.names))
+        return None
+    aside = f"{target.schema}_replaced_{stamp}".lower()
+    conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(aside)))
+    for name in sorted(target.tables):
+        move = sql.SQL("ALTER TABLE {} SET SCHEMA {}")
+        conn.execute(move.format(sql.Identifier(name), sql.Identifier(aside)))
+    return aside
+
+
+def _one(conn: copying.Connection, statement: str, *given: object) -> tuple[Any, ...]:
+    return conn.execute(statement, given).fetchone() or ()
+
+
+# Replicas that are alive: some commands can't run at the same time.
+#
+# A beat is a counter. Like replicas, a command presumes a replica dead if its beat stays the same
+# for some time. No clocks of other machines are involved.
+
+
+LOOK_SECONDS = 1.0
+LOOKS = 10
+"""Reads after the first: a replica whose beat stays the same for ten seconds is gone."""
+
+Beats = dict[str, int]
+"""The beat of each replica, by its owner id."""
+
+
+def refuse_while_beating(
+    look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
+) -> Beats:
+    """Return the beats of replicas that are gone. Raises BotError as soon as one changes."""
+    seen = look()
+    for _ in range(LOOKS):
+        if not seen:  # replicas that were stopped have deleted their rows
+            break
+        sleep(LOOK_SECONDS)
+        now = look()
+        refuse_changed(seen, now)
+        seen = now
+    return seen
+
+
+def refuse_changed(seen: Beats, now: Beats) -> None:
+    """Raise BotError if a replica joined or sent a beat between two reads."""
+    if alive := sorted(owner for owner, beat in now.items() if seen.get(owner) != beat):
+        raise errors.BotError(
+            f"the database is in use by {len(alive)} running"
+            f" {'replica' if len(alive) == 1 else 'replicas'} ({', '.join(alive)}):"
+            " stop the bot everywhere first"
+        )
+
+
+def _read_beats(conn: copying.Connection) -> Beats:
+    """Return the beat of every replica; empty if there is no table yet."""
+    exists = conn.execute("SELECT to_regclass('replicas') IS NOT NULL").fetchone()
+    if not exists or not exists[0]:
+        return {}
+    return dict(conn.execute("SELECT owner, beat FROM replicas").fetchall())
+
+
+@contextmanager
+def _unused(
+    conn: copying.Connection, target: Target, beats: Beats
+) -> Iterator[database.Transaction]:
+    """Begin a transaction in which nobody else can use the tables.
+
+    Raises BotError if a replica has joined or sent a beat since `beats` were read.
+    """
+    with session_transaction(conn) as tx:
+        tx.execute(engine.ONE_AT_A_TIME)
+        if target.tables:
+            lock = sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE")
+            conn.execute(lock.format(target.names))
+        refuse_changed(beats, _read_beats(conn))
+        yield tx
 
 
 # Operations of commands on a server's database.
@@ -186,11 +266,8 @@ def back_up(url: str, path: Path) -> None:
 
     The database can be used meanwhile. Raises BotError.
     """
-    with (
-        transfer_target.open_session(url) as conn,
-        transfer_target.session_transaction(conn, read_only=True),
-    ):
-        found = transfer_target.examine_target(conn)
+    with open_session(url) as conn, session_transaction(conn, read_only=True):
+        found = examine_target(conn)
         if found.version is None:
             raise errors.BotError(NO_DATABASE)
         if found.is_newer:
@@ -198,17 +275,17 @@ def back_up(url: str, path: Path) -> None:
                 f"DATABASE_URL: was migrated by a newer version (schema {found.version}, this one"
                 f" knows {len(migrations.MIGRATIONS)}): back up with that one"
             )
-        dump(conn, path, found.version)
+        copying.dump(conn, path, found.version)
 
 
 @dataclass(slots=True)
 class Destination:
     """An unused schema of a server, to load a database into."""
 
-    conn: transfer_target.Connection
-    found: transfer_target.Target
+    conn: copying.Connection
+    found: Target
     has_data: bool
-    beats: migrating.Beats
+    beats: Beats
 
     def load(self, path: Path, stamp: str) -> str | None:
         """Replace the tables of the schema by the rows of a file, in one transaction.
@@ -216,14 +293,11 @@ class Destination:
         Return the schema that the former tables were moved to, which has `stamp` in its name; None
         if they held no data. Raises BotError; nothing is changed then.
         """
-        with transfer_target.session_transaction(self.conn) as tx:
-            tx.execute(migrating.ONE_AT_A_TIME)
-            transfer_target.lock_target(self.conn, self.found)
-            migrating.refuse_changed(self.beats, _read_beats(self.conn))
-            aside = transfer_target.clear_target(self.conn, self.found, stamp, keeps=self.has_data)
-            migrating.migrate(tx)
-            load(self.conn, path, inspection.read_tables(len(migrations.MIGRATIONS)))
-            timelines.accept(tx)
+        with _unused(self.conn, self.found, self.beats) as tx:
+            aside = clear_target(self.conn, self.found, stamp, keeps=self.has_data)
+            engine.migrate(tx)
+            copying.load(self.conn, path, copying.read_tables(len(migrations.MIGRATIONS)))
+            checks.accept_timeline(tx)
         return aside
 
 
@@ -234,13 +308,13 @@ def open_destination(url: str, embedded: str, refusal: str | None) -> Iterator[D
     Raises BotError if replicas are alive. If there is data, raises BotError with the advice
     `refusal`; without a `refusal` the data is moved aside.
     """
-    with transfer_target.open_session(url) as conn:
-        found = transfer_target.examine_target(conn)
-        transfer_target.refuse_strangers(found)
-        has_data = transfer_target.holds_data(conn, found, embedded)
+    with open_session(url) as conn:
+        found = examine_target(conn)
+        refuse_strangers(found)
+        has_data = holds_data(conn, found, embedded)
         if has_data and refusal:
             raise errors.BotError(f"{urls.safe_url(url)}: holds data: {refusal}")
-        beats = migrating.refuse_while_beating(lambda: _read_beats(conn))
+        beats = refuse_while_beating(lambda: _read_beats(conn))
         yield Destination(conn, found, has_data, beats)
 
 
@@ -250,27 +324,21 @@ def open_in_place(url: str) -> Iterator[database.Transaction]:
 
     Raises BotError if replicas are alive.
     """
-    with transfer_target.open_session(url) as conn:
-        found = transfer_target.examine_target(conn)
+    with open_session(url) as conn:
+        found = examine_target(conn)
         if found.version != len(migrations.MIGRATIONS):
             raise errors.BotError(NO_DATABASE if found.version is None else OTHER_VERSION)
-        beats = migrating.refuse_while_beating(lambda: _read_beats(conn))
-        with transfer_target.session_transaction(conn) as tx:
-            transfer_target.lock_target(conn, found)
-            migrating.refuse_changed(beats, _read_beats(conn))
+        beats = refuse_while_beating(lambda: _read_beats(conn))
+        with _unused(conn, found, beats) as tx:
             yield tx
 
 
 def forget_processes(tx: database.Transaction) -> None:
-    """Delete the rows about processes, which are all gone; a former lead finds a new term."""
+    """Forget the former server and its processes, which are all gone.
+
+    A former lead finds a new term.
+    """
     tx.execute("DELETE FROM replicas")
     for table in ("leads", "slices"):
         tx.execute(f"UPDATE {table} SET owner = '', term = term + 1")  # noqa: S608 - our own names
-
-
-def _read_beats(conn: transfer_target.Connection) -> migrating.Beats:
-    """Return the beat of every replica; empty if there is no table yet."""
-    exists = conn.execute("SELECT to_regclass('replicas') IS NOT NULL").fetchone()
-    if not exists or not exists[0]:
-        return {}
-    return dict(conn.execute("SELECT owner, beat FROM replicas").fetchall())
+    checks.accept_timeline(tx)

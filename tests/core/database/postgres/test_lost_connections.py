@@ -11,7 +11,7 @@ import pytest
 
 from bot.core.database.postgres import engine, transactions
 from bot.core.database.postgres.engine import OWN_SECONDS, PostgresDatabase, open_postgres
-from bot.core.errors import CommitUnknown, ConfigProblem, StorageError
+from bot.core.errors import CommitUnknown, StorageError
 from tests.support.postgres_server import PostgresServer
 from tests.support.wire_proxy import WireProxy
 from tests.support.writer_harness import put
@@ -153,22 +153,3 @@ async def test_a_former_primary_is_refused_once_its_successor_was_seen() -> None
             second.start()
             assert await db.query("SELECT name FROM kept_secrets") == [{"name": "new"}]
             db.close()
-
-
-def test_a_standby_is_refused_at_the_start() -> None:
-    with (
-        PostgresServer() as first,
-        first.standby() as second,
-        pytest.raises(ConfigProblem, match="the server is a standby"),
-    ):
-        open_postgres(second.url())
-
-
-def test_the_reason_at_the_start_names_no_password(server: PostgresServer) -> None:
-    wrong = server.url(tcp=True).replace(
-        server.url(tcp=True).split(":")[2].split("@")[0], "wrongpw"
-    )
-    with pytest.raises(ConfigProblem) as raised:
-        open_postgres(wrong)
-    assert "refuses the user or the password" in str(raised.value)
-    assert "wrongpw" not in str(raised.value)

@@ -6,37 +6,35 @@ import asyncio
 import threading
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
 from bot.core.database.database import Transaction
 from bot.core.database.postgres.connection import SqlError
+from bot.core.database.postgres.engine import WRITERS, PostgresDatabase
 from bot.core.errors import ConstraintError
 from tests.support.listeners import listening
 from tests.support.writer_harness import PUT, fail, put
-
-if TYPE_CHECKING:
-    from bot.core.database.postgres.engine import PostgresDatabase
-
 
 SECONDS = 10.0
 OFTEN = 40
 """Runs after which a statement is prepared, on each of several connections."""
 NAMES = "SELECT name FROM kept_secrets ORDER BY name"
+TOUCH = "UPDATE payment_requests SET id = id"
+CONNECTIONS = """
+SELECT COUNT(*) AS number FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend'
+"""
 SEAL = "UPDATE kept_secrets SET sealed = :sealed WHERE name = :name"
+
+
+def touch(tx: Transaction) -> None:
+    tx.execute(TOUCH)
 
 
 async def names(db: PostgresDatabase) -> list[str]:
     return [row["name"] for row in await db.query(NAMES)]
-
-
-async def test_a_transaction_is_stored_whole_or_not_at_all(db: PostgresDatabase) -> None:
-    assert await db.transaction(partial(put, name="a")) == "a"
-    with pytest.raises(LookupError, match="b"):
-        await db.transaction(partial(fail, name="b"))
-    assert await names(db) == ["a"]
 
 
 async def test_a_broken_rule_is_named_without_the_rows_values(db: PostgresDatabase) -> None:
@@ -48,15 +46,12 @@ async def test_a_broken_rule_is_named_without_the_rows_values(db: PostgresDataba
     assert raised.value.__cause__ is None
 
 
-async def test_text_with_nul_is_refused_before_it_is_sent(db: PostgresDatabase) -> None:
+async def test_a_bug_in_a_statement_or_a_value_stays_visible(db: PostgresDatabase) -> None:
+    with pytest.raises(SqlError, match='"nowhere" does not exist'):
+        await db.query("SELECT 1 FROM nowhere")
     with pytest.raises(SqlError, match="NUL"):
         await db.transaction(partial(put, name="a\0b"))
     assert await names(db) == []
-
-
-async def test_a_bug_in_a_statement_stays_visible(db: PostgresDatabase) -> None:
-    with pytest.raises(SqlError, match='"nowhere" does not exist'):
-        await db.query("SELECT 1 FROM nowhere")
 
 
 async def test_an_error_that_was_swallowed_commits_nothing(db: PostgresDatabase) -> None:
@@ -166,24 +161,6 @@ def test_a_statement_that_is_run_often_is_prepared_again_after_a_rollback(
     writer.close()
 
 
-async def test_readers_see_committed_rows_alone_and_write_none(db: PostgresDatabase) -> None:
-    began, may_end = threading.Event(), threading.Event()
-
-    def slow(tx: Transaction) -> None:
-        put(tx, "a")
-        began.set()
-        may_end.wait(SECONDS)
-
-    writing = asyncio.create_task(db.transaction(slow))
-    await asyncio.to_thread(began.wait, SECONDS)
-    assert await names(db) == []
-    may_end.set()
-    await writing
-    assert await db.one(NAMES) == {"name": "a"}
-    with pytest.raises(Exception, match="read-only"):
-        await db.read(partial(put, name="b"))
-
-
 async def test_a_cancelled_transaction_that_has_not_begun_never_runs(db: PostgresDatabase) -> None:
     may_end = threading.Event()
     held = [
@@ -198,3 +175,30 @@ async def test_a_cancelled_transaction_that_has_not_begun_never_runs(db: Postgre
     await asyncio.gather(*held)
     await db.transaction(partial(put, name="next"))
     assert await names(db) == ["next"]
+
+
+@pytest.mark.long
+async def test_work_that_comes_one_by_one_has_one_connection(db: PostgresDatabase) -> None:
+    for _ in range(3 * WRITERS):
+        await db.transaction(touch)
+        await db.one("SELECT 1 FROM payment_requests")
+    row = await db.one(CONNECTIONS)
+    writer, reader, listener = 1, 1, 1
+    assert row
+    assert row["number"] <= writer + reader + listener
+
+
+async def test_work_that_comes_at_once_has_all_connections(db: PostgresDatabase) -> None:
+    """Each transaction waits until all of them are under way."""
+    together = threading.Barrier(WRITERS, timeout=10)
+
+    def meet(tx: Transaction) -> None:
+        tx.query("SELECT 1")
+        together.wait()
+
+    await db.transaction(touch)
+    await asyncio.gather(*[db.transaction(meet) for _ in range(WRITERS)])
+    await asyncio.gather(
+        *[db.in_write_scope("chat").transaction(touch) for _ in range(2 * WRITERS)]
+    )
+    await asyncio.gather(*[db.transaction(meet) for _ in range(WRITERS)])

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
-from bot.core.database import inspection, snapshot
-from bot.core.database.inspection import Table
-from bot.core.database.postgres import transfer
-from bot.core.database.postgres.transfer import Digest, digest
+from bot.core.database import snapshot
+from bot.core.database.postgres import copying, transfer
+from bot.core.database.postgres.copying import Connection, Digest, Table, digest
 from bot.core.errors import BotError, Unreadable
-from tests.support.filled_database import ROWS, TABLES
-
-if TYPE_CHECKING:
-    from bot.core.database.postgres.transfer_target import Connection
-
+from tests.support.databases import PostgresDatabases
+from tests.support.filled_database import ROWS, TABLES, fill
 
 pytestmark = pytest.mark.process
 
 STAMP = "20261123T120000Z"
 
 
+@pytest.fixture
+def url(postgres: PostgresDatabases) -> Iterator[str]:
+    """Return the address of a database without tables."""
+    made = postgres.bare()
+    yield made
+    postgres.drop(made)
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """Return a SQLite file with rows in every table."""
+    return fill(tmp_path)
+
+
 def digests(path: Path) -> dict[str, Digest]:
-    with inspection.opened(path, "mode=ro") as db:
+    with snapshot.opened(path, "mode=ro") as db:
         return {
             table.name: digest(db.conn.execute(f"SELECT {table.names} FROM {table.name}"))
             for table in TABLES
@@ -49,17 +59,6 @@ def test_every_table_comes_back_as_it_was(url: str, filled: Path, tmp_path: Path
     snapshot.check_foreign(copy, copy)
 
 
-def test_text_sorts_by_bytes_whatever_the_collation_of_the_server(url: str, filled: Path) -> None:
-    load_into(url, filled)
-    sql = (
-        "SELECT table_name, column_name FROM information_schema.columns"
-        " WHERE table_schema = 'public' AND data_type = 'text'"
-        " AND collation_name IS DISTINCT FROM 'C'"
-    )
-    with psycopg.connect(url) as conn:
-        assert conn.execute(sql).fetchall() == []
-
-
 def test_no_row_about_running_processes_is_copied(url: str, filled: Path, tmp_path: Path) -> None:
     load_into(url, filled)
     with psycopg.connect(url) as conn:
@@ -77,7 +76,7 @@ def test_a_backup_is_of_one_moment(
 ) -> None:
     """What is committed while it is made isn't in it, in no table."""
     load_into(url, filled)
-    written = transfer._write
+    written = copying._write
 
     def meanwhile(conn: Connection, file: sqlite3.Connection, table: Table) -> Digest:
         with psycopg.connect(url) as other:
@@ -85,7 +84,7 @@ def test_a_backup_is_of_one_moment(
             other.execute("DELETE FROM unsubscribed")
         return written(conn, file, table)
 
-    monkeypatch.setattr(transfer, "_write", meanwhile)
+    monkeypatch.setattr(copying, "_write", meanwhile)
     copy, before = tmp_path / "copy.db", digests(filled)
     transfer.back_up(url, copy)
     assert digests(copy) == before
@@ -124,14 +123,14 @@ def tables(conn: psycopg.Connection) -> list[tuple[str, ...]]:
 def test_rows_that_the_server_stored_otherwise_are_found(
     url: str, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied = transfer._copy
+    copied = copying._copy
 
     def changed(conn: Connection, file: sqlite3.Connection, table: Table) -> Digest:
         found = copied(conn, file, table)
         conn.execute("UPDATE audit SET actor = 'x' WHERE id = (SELECT MAX(id) FROM audit)")
         return found
 
-    monkeypatch.setattr(transfer, "_copy", changed)
+    monkeypatch.setattr(copying, "_copy", changed)
     with pytest.raises(BotError, match="audit: what the server stored differs"):
         load_into(url, filled)
     with psycopg.connect(url) as conn:

@@ -1,11 +1,13 @@
-"""The one writer: queued transactions are committed together, each whole or not at all."""
+"""SQLite's one writer: queued transactions are committed together, and each caller is answered."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import threading
-from contextlib import closing
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +15,11 @@ import pytest
 
 from bot.core.database import sqlite_writer
 from bot.core.database.database import Database, Transaction
+from bot.core.database.opening import open_database
+from bot.core.database.sqlite_writer import LoopCaller
 from bot.core.errors import ConstraintError, StorageError
 from tests.support.databases import SQLITE
+from tests.support.machine_faults import locked
 from tests.support.sqlite_engine import sqlite
 from tests.support.writer_harness import PUT, PausedWriter, fail, orphan, put, there
 
@@ -22,7 +27,9 @@ pytestmark = pytest.mark.only(SQLITE, "its one writer")
 
 
 @pytest.fixture
-async def held(db: Database) -> PausedWriter:
+async def held(db: Database, monkeypatch: pytest.MonkeyPatch) -> PausedWriter:
+    """Hold the writer; on a busy machine too, only the size of a group ends its turn."""
+    monkeypatch.setattr(sqlite_writer, "TURN_SECONDS", 60.0)
     return PausedWriter(db)
 
 
@@ -54,18 +61,9 @@ async def test_one_call_of_the_loop_answers_all_of_a_commit(
     assert calls.count(sqlite_writer._answer) == 1
 
 
-async def test_a_failing_transaction_is_rolled_back_alone(db: Database, held: PausedWriter) -> None:
-    found = await held.together(
-        db.transaction(partial(put, name="a")),
-        db.transaction(partial(fail, name="b")),
-        db.transaction(partial(put, name="c")),
-    )
-    assert (found[0], found[2], held.commits) == ("a", "c", 1)
-    assert isinstance(found[1], LookupError)
-    assert there(db) == ["a", "c"]
-
-
-async def test_each_transaction_sees_earlier_changes(db: Database, held: PausedWriter) -> None:
+async def test_each_transaction_sees_earlier_changes_and_a_failing_one_is_rolled_back_alone(
+    db: Database, held: PausedWriter
+) -> None:
     """As if each had been committed before the next one began."""
 
     def count(tx: Transaction) -> int:
@@ -76,8 +74,11 @@ async def test_each_transaction_sees_earlier_changes(db: Database, held: PausedW
         db.transaction(count),
         db.transaction(partial(fail, name="b")),
         db.transaction(count),
+        db.transaction(partial(put, name="c")),
     )
-    assert (found[1], found[3]) == (1, 1)
+    assert isinstance(found.pop(2), LookupError)
+    assert (found, held.commits) == (["a", 1, 1, "c"], 1)
+    assert there(db) == ["a", "c"]
 
 
 async def test_no_caller_gets_a_result_that_is_not_stored(db: Database, held: PausedWriter) -> None:
@@ -135,24 +136,9 @@ async def test_a_commit_has_no_more_than_max_group_transactions(
     assert (held.commits, there(db)) == (3, names)
 
 
-async def test_each_transaction_waits_until_its_own_deadline(db: Database) -> None:
-    """Another process holds the lock: the first gives up, the later one waits on."""
-    with closing(sqlite3.connect(sqlite(db).path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.05)
-            early = asyncio.ensure_future(db.transaction(partial(put, name="early")))
-            await asyncio.sleep(0)
-        late = asyncio.ensure_future(db.transaction(partial(put, name="late")))
-        with pytest.raises(StorageError, match="locked"):
-            await early
-        assert not late.done()
-        other.execute("ROLLBACK")
-        assert await late == "late"
-    assert there(db) == ["late"]
-
-
-async def test_statements_run_on_the_event_loop_and_commits_beside_it(db: Database) -> None:
+async def test_short_statements_run_on_the_event_loop_and_commits_and_bulk_do_not(
+    db: Database,
+) -> None:
     """The thread would wait for the interpreter at each statement, the loop for the disk."""
     loop, threads = threading.current_thread(), []
     conn = sqlite(db)._writer._conn
@@ -161,10 +147,6 @@ async def test_statements_run_on_the_event_loop_and_commits_beside_it(db: Databa
     conn.set_trace_callback(None)
     assert ("SAVEPOINT one", True) in threads
     assert threads[-1] == ("COMMIT", False)
-
-
-async def test_bulk_runs_beside_the_event_loop(db: Database) -> None:
-    loop = threading.current_thread()
     assert await db.bulk(lambda _tx: threading.current_thread() is loop) is False
 
 
@@ -244,7 +226,7 @@ async def test_code_without_an_event_loop_waits_for_none(db: Database) -> None:
 def test_what_an_ended_event_loop_left_is_stored_with_the_next(db: Database) -> None:
     loop = asyncio.new_event_loop()
     with closing(loop):
-        caller = sqlite_writer.LoopCaller(loop, db.wake)
+        caller = LoopCaller(loop, db.wake)
         work = partial(put, name="left")
         sqlite(db)._writer.enqueue(work, loop.create_future(), caller, in_thread=False)
     db.run(partial(put, name="next"))
@@ -286,3 +268,164 @@ async def test_nobody_waits_behind_a_few(db: Database, monkeypatch: pytest.Monke
     names = [f"{number}" for number in range(sqlite_writer.CROWD - 1)]
     await asyncio.gather(*(db.transaction(partial(put, name=name)) for name in names))
     assert await db.transaction(partial(put, name="x")) == "x"
+
+
+# Beside failures: each caller is answered, and later ones have their turn.
+
+SECONDS = 5.0
+
+
+@contextmanager
+def deadline_of(seconds: float) -> Iterator[None]:
+    """Set the wait for other processes of transactions queued in the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", seconds)
+        yield
+
+
+async def queue_group_with_one_late(db: Database) -> asyncio.Future[str]:
+    """Queue two as one group while another process writes; return the one that still waits."""
+    gate = threading.Event()
+    sqlite(db)._writer._thread.submit(gate.wait, SECONDS)
+    with deadline_of(0.05):
+        early = asyncio.ensure_future(db.transaction(partial(put, name="early")))
+        await asyncio.sleep(0)
+    with deadline_of(60.0):
+        late = asyncio.ensure_future(db.transaction(partial(put, name="late")))
+        await asyncio.sleep(0)
+    gate.set()
+    async with asyncio.timeout(SECONDS):
+        with pytest.raises(StorageError, match="locked"):
+            await early
+    assert not late.done()
+    return late
+
+
+async def test_an_error_after_one_of_a_group_was_answered_reaches_the_others(db: Database) -> None:
+    """The writer goes on afterwards."""
+    conn = sqlite(db)._writer._conn
+    async with asyncio.timeout(2 * SECONDS):
+        with locked(Path(sqlite(db).path)):
+            late = await queue_group_with_one_late(db)
+            conn.execute("PRAGMA query_only = ON")
+            with pytest.raises(StorageError, match="readonly"):
+                await late
+        conn.execute("PRAGMA query_only = OFF")
+        assert await db.transaction(partial(put, name="next")) == "next"
+    assert there(db) == ["next"]
+
+
+async def test_closing_waits_for_no_lock_and_answers_who_waits_for_one(tmp_path: Path) -> None:
+    db = open_database(f"sqlite:///{tmp_path}/bot.db")
+    async with asyncio.timeout(2 * SECONDS):
+        with locked(Path(sqlite(db).path)):
+            late = await queue_group_with_one_late(db)
+            began = time.monotonic()
+            db.close()
+            assert time.monotonic() - began < SECONDS
+            with pytest.raises(StorageError, match="locked"):
+                await late
+    assert there(db) == []
+
+
+def test_a_closed_event_loop_does_not_stop_the_writer(db: Database) -> None:
+    """Its transaction is stored, though no caller is left to get the result."""
+    began, gate = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> None:
+        began.set()
+        gate.wait(SECONDS)
+        put(tx, "slow")
+        tx.wake("topic")
+
+    async def ask_and_end() -> None:
+        asking = asyncio.ensure_future(db.transaction(slow))
+        await asyncio.to_thread(began.wait, SECONDS)
+        assert not asking.done()
+
+    asyncio.run(ask_and_end())
+    gate.set()
+    assert sqlite(db)._writer.submit(partial(put, name="next")).result(SECONDS) == "next"
+    assert there(db) == ["next", "slow"]
+
+
+async def test_a_transaction_keeps_its_own_error_when_the_commit_fails_too(db: Database) -> None:
+    """The error of the commit goes to the other callers."""
+    found = await PausedWriter(db).together(
+        db.transaction(partial(fail, name="a")),
+        db.transaction(orphan),
+        db.transaction(partial(put, name="b")),
+    )
+    errors = [LookupError, ConstraintError, ConstraintError]
+    assert [type(error) for error in found] == errors
+    assert there(db) == []
+    with closing(sqlite3.connect(sqlite(db).path)) as other:
+        assert other.execute("SELECT COUNT(*) FROM received_payments").fetchone() == (0,)
+
+
+async def test_a_stop_iteration_becomes_a_bug_and_the_others_are_answered(db: Database) -> None:
+    """No future takes StopIteration: the others of the commit would wait for ever."""
+
+    def stop(_tx: Transaction) -> None:
+        raise StopIteration
+
+    async with asyncio.timeout(SECONDS):
+        found = await PausedWriter(db).together(
+            db.transaction(stop), db.transaction(partial(put, name="next"))
+        )
+    assert [type(one) for one in found] == [RuntimeError, str]
+    assert there(db) == ["next"]
+
+
+async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Database) -> None:
+    def wake(_topic: str) -> None:
+        raise LookupError
+
+    loop = asyncio.get_running_loop()
+    futures: list[asyncio.Future[str]] = [loop.create_future() for _ in range(2)]
+
+    def woken(tx: Transaction) -> str:
+        tx.wake("topic")
+        return "told"
+
+    for future in futures:
+        sqlite(db)._writer.enqueue(woken, future, LoopCaller(loop, wake))
+    async with asyncio.timeout(SECONDS):
+        assert await asyncio.gather(*futures) == ["told", "told"]
+
+
+def test_a_transaction_that_has_begun_cannot_be_cancelled(db: Database) -> None:
+    """It is stored: a caller that took it for cancelled would repeat it."""
+    began, gate = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> str:
+        began.set()
+        gate.wait(SECONDS)
+        return put(tx, "slow")
+
+    asked = sqlite(db)._writer.submit(slow)
+    assert began.wait(SECONDS)
+    later = sqlite(db)._writer.submit(partial(put, name="later"))
+    assert (asked.cancel(), later.cancel()) == (False, True)
+    gate.set()
+    assert asked.result(SECONDS) == "slow"
+    db.run(partial(put, name="next"))
+    assert there(db) == ["next", "slow"]
+
+
+async def test_a_commit_without_changes_after_a_rollback_proves_nothing(db: Database) -> None:
+    """SQLite counts the rows of what it rolled back, too."""
+    conn, health = sqlite(db)._writer._conn, sqlite(db).health
+    pages = conn.execute("PRAGMA page_count").fetchone()[0]
+    conn.execute(f"PRAGMA max_page_count = {pages + 2}")
+
+    def fill(tx: Transaction) -> None:
+        put(tx, "small")
+        put(tx, "x" * 100_000)
+
+    with pytest.raises(StorageError):
+        await db.transaction(fill)
+    await db.transaction(lambda tx: tx.query("SELECT name FROM kept_secrets"))
+    assert health._reason is not None
+    await db.transaction(partial(put, name="b"))
+    assert health._reason is None
