@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install install-dev demo demo-cluster run test test-slow test-all mutants lint bench lighthouse lock clean
+.PHONY: install install-dev demo demo-cluster run test test-slow test-all mutants lint proofs lighthouse bench lock clean
 install: .venv/installed
 install-dev: .venv/installed-dev
 
@@ -57,12 +57,16 @@ lint: install-dev
 bench: install-dev
 	$(BIN)/python -m bench $(ARGS)
 
-# Needs Node 18.20 or newer with npm, and a Chromium.
-lighthouse: install-dev tests/lighthouse/node_modules
-	$(BIN)/python -m tests.lighthouse
+# Run nightly: `make proofs` runs all of them for hours, `make proofs ARGS=kill` one.
+proofs: install-dev
+	$(BIN)/python -m tests.proofs $(ARGS)
 
-tests/lighthouse/node_modules: tests/lighthouse/package-lock.json
-	npm ci --prefix tests/lighthouse --ignore-scripts --no-audit --no-fund
+# Needs Node 18.20 or newer with npm, and a Chromium.
+lighthouse: install-dev tests/proofs/node/node_modules
+	$(BIN)/python -m tests.proofs lighthouse
+
+tests/proofs/node/node_modules: tests/proofs/node/package-lock.json
+	npm ci --prefix tests/proofs/node --ignore-scripts --no-audit --no-fund
 	touch $@
 
 # Needs uv (`pip install uv`); writes hashes for every platform, no addresses.
@@ -75,4 +79,4 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade tests/mutants/requirements.in -o tests/mutants/requirements.txt
 
 clean:
-	rm -rf .venv data/peers tests/lighthouse/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv data/peers tests/proofs/node/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import secrets
-import socket
 import webbrowser
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -30,6 +29,7 @@ from demo_cluster import page
 from demo_cluster.cluster import Cluster, Replica
 from demo_cluster.front import Front
 from demo_cluster.payers import Payers
+from tests.support.free_ports import free_port
 from tests.support.postgres_server import PostgresServer
 
 PORT = 8080
@@ -63,7 +63,7 @@ async def run(database: PostgresServer, port: int, number: int, *, browser: bool
         ports = [free_port() for _ in range(number)]
         front = Front([f"http://127.0.0.1:{each}" for each in ports])
         replicas = [
-            Replica(n, upstream, settings | {"PORT": str(at)}, folder)
+            Replica(n, upstream, settings | {"PORT": at}, folder)
             for n, (upstream, at) in enumerate(zip(front.upstreams, ports, strict=True), start=1)
         ]
         cluster, payers = Cluster(replicas, database), Payers(world, here)
@@ -112,12 +112,6 @@ async def serving(app: Starlette, port: int) -> AsyncIterator[None]:
     finally:
         server.should_exit = True
         await task
-
-
-def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def _open_page(address: str) -> None:

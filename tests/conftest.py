@@ -46,9 +46,8 @@ FOLDER_MARKERS = {
     "browser": "browser",
     "clients": "process",
     "e2e": "process",
-    "floods": "process",
     "lnbits": "process",
-    "replicas": "process",
+    "proofs": "process",
     "simulation": "simulation",
 }
 

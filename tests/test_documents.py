@@ -249,7 +249,7 @@ def test_no_file_names_a_registry_or_a_home() -> None:
 
 def test_the_packages_of_node_are_pinned_without_an_address() -> None:
     """`npm ci` asks the registry that the machine is set to, and checks what it gets."""
-    lock = exact_json.loads((ROOT / "tests/lighthouse/package-lock.json").read_bytes())
+    lock = exact_json.loads((ROOT / "tests/proofs/node/package-lock.json").read_bytes())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert all(package["integrity"].startswith("sha512-") for package in packages.values())

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
 from itertools import product
 
-from tests.support.paths import ROOT
+import pytest
+
+from tests.support.source_tree import ROOT
+
+OF_MAKE = {"ARGS", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS"}
+"""What make hands to what it runs: `make test ARGS=…` would give its own to the make in here."""
 
 
 def pytest_options(target: str) -> list[str]:
     """Return what a make target calls pytest with, but for how the work is shared out."""
+    env = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
     printed = subprocess.run(
-        ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "-n", target], cwd=ROOT, env=env, capture_output=True, text=True, check=True
     ).stdout
     (command,) = [shlex.split(line) for line in printed.splitlines() if "-m pytest" in line]
     options = command[command.index("pytest") + 1 :]
@@ -39,13 +46,19 @@ def test_test_all_selects_everything() -> None:
     assert pytest_options("test-all") == []
 
 
+def test_these_tests_pass_under_make_with_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAKEFLAGS", r" -- ARGS=-k\ money")
+    monkeypatch.setenv("ARGS", "-k money")
+    assert pytest_options("test-all") == []
+
+
 def test_a_build_runs_lint_and_both() -> None:
     build = (ROOT / ".ci" / "run").read_text("utf-8")
     assert re.findall(r"^make ([a-z-]+)", build, re.MULTILINE) == ["lint", "test", "test-slow"]
 
 
 SLOW_PATH = re.compile(
-    r"make test ARGS=\S*tests/(?:e2e|browser|simulation|floods|lnbits|service/api/test_schema)"
+    r"make test ARGS=\S*tests/(?:e2e|browser|simulation|lnbits|proofs|service/api/test_schema)"
 )
 
 

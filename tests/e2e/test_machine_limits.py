@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.floods.process_memory import handles
+from tests.proofs.processes import handles
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
     MARK,
