@@ -9,14 +9,11 @@ import sys
 
 import pytest
 
-from tests.support.import_graph import circle, environment_reads, module_of
-from tests.support.paths import ROOT
-
-FILES = sorted((ROOT / "bot").rglob("*.py"))
+from tests.support.source_tree import FILES, ROOT, circle, environment_reads, module_of, parsed
 
 
 def test_the_import_graph_has_no_circle() -> None:
-    assert not circle({module_of(path): path.read_text("utf-8") for path in FILES})
+    assert not circle({module_of(path): parsed(path) for path in FILES})
 
 
 def test_nothing_but_config_reads_the_environment() -> None:
@@ -24,7 +21,7 @@ def test_nothing_but_config_reads_the_environment() -> None:
         line
         for path in FILES
         if module_of(path) != "bot.config"
-        for line in environment_reads(str(path.relative_to(ROOT)), path.read_text("utf-8"))
+        for line in environment_reads(str(path.relative_to(ROOT)), parsed(path))
     ]
     assert not found
 
@@ -33,7 +30,7 @@ def test_each_init_file_is_a_docstring_alone() -> None:
     """It says what belongs in the room, and re-exports nothing."""
     folders = [path for path in FILES if path.name == "__init__.py" and path.parent.name != "bot"]
     for path in folders:
-        (first,) = ast.parse(path.read_text("utf-8")).body
+        (first,) = parsed(path).body
         assert isinstance(first, ast.Expr), path
         assert isinstance(first.value, ast.Constant), path
 
@@ -80,9 +77,9 @@ EVERY_COLUMN = re.compile(r"(?:\b(?:SELECT|RETURNING)|,)\s+(?:\w+\.)?\*(?! FROM 
 """SQL that reads all columns of a table, whichever they are; COUNT(*) is none."""
 
 
-def sql_texts(source: str) -> list[str]:
+def sql_texts(tree: ast.Module) -> list[str]:
     """Return the texts of a module but docstrings, with `x` for each value put into one."""
-    nodes = [*ast.walk(ast.parse(source))]
+    nodes = [*ast.walk(tree)]
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     return [
         "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
@@ -106,7 +103,7 @@ def sql_texts(source: str) -> list[str]:
     ],
 )
 def test_every_column_is_found_in_sql(source: str, *, is_found: bool) -> None:
-    assert any(EVERY_COLUMN.search(text) for text in sql_texts(source)) is is_found
+    assert any(EVERY_COLUMN.search(text) for text in sql_texts(ast.parse(source))) is is_found
 
 
 def test_no_statement_reads_every_column() -> None:
@@ -114,7 +111,7 @@ def test_no_statement_reads_every_column() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {text}"
         for path in FILES
-        for text in sql_texts(path.read_text("utf-8"))
+        for text in sql_texts(parsed(path))
         if EVERY_COLUMN.search(text)
     ]
     assert found == []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from tests.support.import_graph import circle, environment_reads
+from tests.support.source_tree import circle, environment_reads
 
 
 def test_a_circle_is_found_through_types_and_functions() -> None:
@@ -14,7 +16,7 @@ def test_a_circle_is_found_through_types_and_functions() -> None:
         "bot.core.c": "def g():\n    import bot.core.a",
         "bot.core.d": "import bot.core.a",
     }
-    found = circle(sources)
+    found = circle({module: ast.parse(source) for module, source in sources.items()})
     assert {"bot.core.a", "bot.core.b", "bot.core.c"} == set(found)
 
 
@@ -23,4 +25,4 @@ def test_a_circle_is_found_through_types_and_functions() -> None:
 )
 def test_a_read_of_the_environment_is_found(source: str) -> None:
     line = len(source.splitlines())
-    assert [f"a.py:{line} reads the environment"] == environment_reads("a.py", source)
+    assert [f"a.py:{line} reads the environment"] == environment_reads("a.py", ast.parse(source))

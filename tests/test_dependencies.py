@@ -12,14 +12,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bot import __version__
-from tests.support.import_graph import imports, module_of
-from tests.support.paths import ROOT
+from tests.support.source_tree import FILES, ROOT, imports, module_of, parsed
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 LOCKED = re.compile(r"^(\S[^\\\n]*)", re.MULTILINE)
 """The lines of a requirements file without their hashes."""
 
-FILES = sorted((ROOT / "bot").rglob("*.py"))
 PART_OF = {"pydantic_core": "pydantic", "typing_extensions": "pydantic"}
 """Packages that come with another one and are pinned by it."""
 
@@ -37,7 +35,7 @@ def test_every_package_imported_is_a_declared_dependency() -> None:
     imported = {
         PART_OF.get(package, package)
         for path in FILES
-        for found in imports(module_of(path), path.read_text("utf-8"))
+        for found in imports(module_of(path), parsed(path))
         if (package := found.name.partition(".")[0]) not in {*sys.stdlib_module_names, "bot"}
     }
     undeclared = [

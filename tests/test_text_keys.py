@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -33,11 +32,11 @@ from bot.service.pages.payer_form import AmountProblem
 from bot.service.pages.site_routes import PRIVACY_PARTS
 from bot.service.rails.rail import SandboxScenario
 from bot.service.requests.request import PAUSED, RESERVED, UNPRICED, WAY_CLOSED
-from tests.support.locale_sources import messages
+from tests.support import source_tree
+from tests.support.source_tree import BOT, messages
 from tests.support.telegram_limits import actions
 
-BOT = Path(__file__).parents[1] / "bot"
-CODE = [path for path in sorted(BOT.rglob("*.py")) if "sandbox" not in path.parts]
+CODE = [path for path in source_tree.FILES if "sandbox" not in path.parts]
 TEMPLATES = sorted((BOT / "service").glob("*/templates/*.html"))
 TEXTS = messages(DEFAULT)
 
@@ -72,8 +71,8 @@ def read_texts() -> set[str]:
     Calls are `read_line(text, "name", …)` and `partial(read_line, field="name", …)`.
     """
     named: set[object] = set()
-    for node in (node for path in FORMS for node in ast.walk(ast.parse(path.read_text("utf-8")))):
-        if not isinstance(node, ast.Call) or not READING.search(ast.unparse(node)):
+    for _, node in source_tree.nodes(ast.Call, FORMS):
+        if not READING.search(ast.unparse(node)):
             continue
         given = [keyword.value for keyword in node.keywords if keyword.arg == "field"]
         named |= {
@@ -225,16 +224,15 @@ SHAPE = re.compile(r"(?:[a-z]+-|\{\}-)(?:[a-z-]|\{\})*")
 
 def asked() -> Iterator[tuple[str, str, set[str] | None]]:
     """Return the place, the key and the values of a text look-up; None if the code hides them."""
-    for path in CODE:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
-                where = f"{path.relative_to(BOT.parent)}:{node.lineno}"
-                place = CALLS[ast.unparse(node.func)]
-                known = {"name"} if ast.unparse(node.func) == SEND_TEXT else set()
-                for key in _keys(node.args[place]):
-                    values = _values(node, place)
-                    given = set(VARIABLE.findall(TEXTS.get(key, ""))) & known
-                    yield where, key, None if values is None else values | given
+    for path, node in source_tree.nodes(ast.Call, CODE):
+        if (called := ast.unparse(node.func)) in CALLS:
+            where = f"{path.relative_to(BOT.parent)}:{node.lineno}"
+            place = CALLS[called]
+            known = {"name"} if called == SEND_TEXT else set()
+            for key in _keys(node.args[place]):
+                values = _values(node, place)
+                given = set(VARIABLE.findall(TEXTS.get(key, ""))) & known
+                yield where, key, None if values is None else values | given
     for path in TEMPLATES:
         source = path.read_text("utf-8")
         for found in TEMPLATE_CALL.finditer(source):
@@ -261,9 +259,7 @@ def shapes() -> set[str]:
     starts = {key.partition("-")[0] for key in TEXTS} | {"{}"}
     found = {
         "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        for path in CODE
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.JoinedStr)
+        for _, node in source_tree.nodes(ast.JoinedStr, CODE)
     }
     composed = {shape for shape in found if shape.partition("-")[0] in starts}
     drawn = {
@@ -278,9 +274,8 @@ def constants() -> set[str]:
     """Return every string in the code and every key in a template."""
     code = {
         node.value
-        for path in CODE
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for _, node in source_tree.nodes(ast.Constant, CODE)
+        if isinstance(node.value, str)
     }
     pages = {key for path in TEMPLATES for key in TEMPLATE_KEY.findall(path.read_text("utf-8"))}
     return code | pages

@@ -17,8 +17,8 @@ from bot.config import Settings
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
 from bot.interface.vocabulary import PAYOUT_KINDS
-from tests.support.paths import ROOT
 from tests.support.service_harness import Clock
+from tests.support.source_tree import ROOT
 
 
 def now() -> int:

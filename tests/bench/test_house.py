@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.house import Figure, house
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 DIALOGUE = '''"""Receives updates."""
 

@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from bench import wrk
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 pytestmark = pytest.mark.process
 needs_wrk = pytest.mark.skipif(shutil.which("wrk") is None, reason="needs wrk")

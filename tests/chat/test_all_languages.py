@@ -23,7 +23,7 @@ from bot.chat.model.request_spec import KINDS
 from bot.chat.store.payment_marks import FoundPayment, ListedPayment
 from bot.core.text.translations import DEFAULT, languages, t
 from tests.support.form_harness import OTHER, Talk, form_at_step
-from tests.support.locale_sources import VARIABLE, messages
+from tests.support.source_tree import VARIABLE, messages
 from tests.support.telegram_limits import check, labels, parsed
 
 TEXTS = {language: messages(language) for language in languages()}

@@ -36,8 +36,8 @@ from tests.support import databases
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
 from tests.support.databases import SQLITE, open_quick
-from tests.support.paths import ROOT
 from tests.support.service_harness import DROP, NOON, Clock, open_service
+from tests.support.source_tree import ROOT
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.support.free_ports import free_port
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 START_SECONDS = 40.0
 FAILOVER_SECONDS = 14.0

@@ -12,9 +12,9 @@ from typing import IO, Any
 import pytest
 
 from tests.support.free_ports import free_port
-from tests.support.paths import ROOT
 from tests.support.product_process import OURS
 from tests.support.service_harness import KEY, open_service
+from tests.support.source_tree import ROOT
 
 FULL = "The output is incomplete: No space left on device."
 CLOSED = "The output is incomplete: Bad file descriptor."

@@ -22,7 +22,6 @@ from bot.core import clock
 from bot.sandbox.world.world import World
 from tests.support import how_to
 from tests.support.lightning_wallet import WalletStandIn, serve_wallet
-from tests.support.paths import ROOT
 from tests.support.product_process import (
     Process,
     ProductSetup,
@@ -34,6 +33,7 @@ from tests.support.product_process import (
 from tests.support.rail_shop import open_rail_shop
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 from tests.support.service_harness import NEW
+from tests.support.source_tree import ROOT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

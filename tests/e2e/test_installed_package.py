@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.demo_client import offer_vase, sell_vase
-from tests.support.paths import ROOT
 from tests.support.product_process import patient_client, start_bot
+from tests.support.source_tree import ROOT
 
 BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 

@@ -25,7 +25,6 @@ from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.world import TOKEN
 from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
-from tests.support.paths import ROOT
 from tests.support.product_process import (
     OURS,
     PATIENCE,
@@ -41,6 +40,7 @@ from tests.support.product_process import (
 )
 from tests.support.scripted_server import open_scripted_server
 from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_destination
+from tests.support.source_tree import ROOT
 
 if TYPE_CHECKING:
     import httpx

@@ -39,7 +39,6 @@ from tests.support.machine_faults import (
     wait_until_idle,
     wait_until_well,
 )
-from tests.support.paths import ROOT
 from tests.support.product_process import (
     PATIENCE,
     Process,
@@ -47,6 +46,7 @@ from tests.support.product_process import (
     foreign_service,
     running_product,
 )
+from tests.support.source_tree import ROOT
 
 if TYPE_CHECKING:
     Fault = Callable[[Process], AbstractContextManager[None]]

@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 
 from tests.mutants.reach import Reach
 from tests.support.locked_environments import cache_folder, environment
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 HERE = Path(__file__).parent
 RECORD = tomllib.loads((HERE / "record.toml").read_text("utf-8"))

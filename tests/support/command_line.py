@@ -15,8 +15,8 @@ from bot import config
 from bot.app.resources import open_vault
 from bot.cli.commands import main
 from bot.core.database.opening import open_database
-from tests.support.paths import ROOT
 from tests.support.product_process import OURS, rows
+from tests.support.source_tree import ROOT
 
 if TYPE_CHECKING:
     from click.testing import Result

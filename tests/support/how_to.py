@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 HOW_TO = ROOT / "docs" / "how-to.md"
 COPIED = (".ci", "bot", "tests", "docs", "bench", "demo_cluster", "deploy")

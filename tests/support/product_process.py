@@ -28,8 +28,8 @@ from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
-from tests.support.paths import ROOT
 from tests.support.sandbox_server import serving
+from tests.support.source_tree import ROOT
 
 PATIENCE = 20.0
 """Seconds that anything may take on a machine that is busy with something else."""

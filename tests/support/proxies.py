@@ -15,8 +15,8 @@ import httpx
 
 from tests.support.certificates import HOST, make_certificate
 from tests.support.free_ports import free_port, is_listened_to
-from tests.support.paths import ROOT
 from tests.support.product_process import PATIENCE
+from tests.support.source_tree import ROOT
 
 DEPLOY = ROOT / "deploy"
 PROXIES = ("caddy", "nginx", "haproxy")

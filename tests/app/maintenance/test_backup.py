@@ -22,8 +22,8 @@ from tests.support.command_line import run_bot
 from tests.support.databases import SQLITE
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import drop_under_load, locked
-from tests.support.paths import ROOT
 from tests.support.product_process import rows, run_command
+from tests.support.source_tree import ROOT
 from tests.support.sqlite_engine import sqlite
 
 pytestmark = pytest.mark.usefixtures("empty_folder")

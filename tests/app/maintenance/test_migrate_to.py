@@ -17,8 +17,8 @@ from bot.core.database.postgres.copying import digest
 from bot.core.database.vault import Vault
 from tests.support.command_line import run_bot
 from tests.support.filled_database import KEY, TABLES, fill
-from tests.support.paths import ROOT
 from tests.support.product_process import rows
+from tests.support.source_tree import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("empty_folder")]
 

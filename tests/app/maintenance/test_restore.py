@@ -38,10 +38,10 @@ from tests.support.command_line import (
     run_bot,
     start_once,
 )
-from tests.support.paths import ROOT
 from tests.support.payment_reports import WEBHOOK_REPORT
 from tests.support.product_process import rows
 from tests.support.service_harness import NOON, Clock
+from tests.support.source_tree import ROOT
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

@@ -28,7 +28,7 @@ from tests.support.form_harness import (
     Talk,
     form_at_step,
 )
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 from tests.support.telegram_limits import actions, check, labels
 
 LOCALES = ROOT / "bot" / "core" / "text" / "locales" / "en"

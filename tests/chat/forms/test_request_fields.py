@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
-from bot import chat as bot_chat
 from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
 from bot.chat.forms.flow import Change
@@ -20,6 +18,7 @@ from bot.chat.model.request_spec import KINDS, RequestSpec
 from bot.chat.payments.request_bodies import Addresses, edit_body, request_body
 from bot.chat.payments.request_changes import apply_edit
 from bot.chat.store.link_rows import LIVE, PaymentLink
+from tests.support import source_tree
 from tests.support.form_harness import (
     BERLIN,
     NOW,
@@ -237,13 +236,11 @@ SPELLED = {
 @pytest.mark.long
 def test_no_other_module_names_a_field() -> None:
     """A module that asks `if field == "redirect"` has to be found for every new field."""
-    chat = Path(bot_chat.__path__[0])
     found = {
         f"{module}:{node.lineno} {node.value}"
-        for path in chat.rglob("*.py")
-        for module in [str(path.relative_to(chat))]
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for path, node in source_tree.nodes(ast.Constant, source_tree.room("chat"))
+        for module in [str(path.relative_to(source_tree.BOT / "chat"))]
+        if isinstance(node.value, str)
         if node.value in NAMES and node.value not in SPELLED.get(module, ())
     }
     assert not found

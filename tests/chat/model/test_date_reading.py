@@ -12,7 +12,7 @@ from bot.chat.model import moments
 from bot.chat.model.moments import Choice, button_label, full_text, read_moment
 from bot.chat.model.replies import Problem
 from bot.core.text.translations import languages, t
-from tests.support.locale_sources import messages
+from tests.support.source_tree import messages
 from tests.support.time_zones import (
     BERLIN,
     CODE,

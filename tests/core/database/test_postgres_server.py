@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bot.core.database.opening import open_database
-from tests.support.paths import ROOT
 from tests.support.postgres_server import PostgresServer
+from tests.support.source_tree import ROOT
 
 pytestmark = pytest.mark.process
 

@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 from bot.core.images import shaping, text_fitting
 from bot.core.images.shaping import Glyph
 from bot.core.images.text_fitting import Anchor, Font
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 SIZE, WIDTH = 40, 400
 LINES = 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bot.core.errors import MoneyError
 from bot.core.money import amounts, spellings
-from tests.support.paths import ROOT
+from tests.support.source_tree import ROOT
 
 CODES = sorted(amounts.currencies())
 LANGUAGES = ("en", "de", "es", "pt", "fr", "ru", "ar", "hi")

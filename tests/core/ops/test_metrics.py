@@ -24,12 +24,13 @@ from bot.core.ops import metrics
 from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics
 from bot.core.outbox import lanes, outbox, queries
 from bot.core.outbox.queue_policy import Queue
+from tests.support import source_tree
 from tests.support.databases import SQLITE
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
-from tests.support.paths import ROOT
 from tests.support.service_harness import DROP, Clock, open_service
+from tests.support.source_tree import ROOT
 from tests.support.sqlite_engine import sqlite
 
 QUEUE = Queue("messages", lease=60_000)
@@ -229,18 +230,17 @@ async def test_requests_and_payments_are_counted_by_kind_and_settlement(database
 def counts() -> list[tuple[str, str, int]]:
     """Return each count in the code: its file, name and number of labels."""
     found = []
-    for path in sorted((ROOT / "bot").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            for values in _keys(node):
-                head = values[0]
-                if isinstance(head, ast.Constant) and isinstance(head.value, str):
-                    found.append((str(path.relative_to(ROOT)), head.value, len(values) - 1))
+    for path, node in source_tree.nodes(ast.Call):
+        for values in _keys(node):
+            head = values[0]
+            if isinstance(head, ast.Constant) and isinstance(head.value, str):
+                found.append((str(path.relative_to(ROOT)), head.value, len(values) - 1))
     return found
 
 
-def _keys(node: ast.AST) -> list[list[Any]]:
+def _keys(node: ast.Call) -> list[list[Any]]:
     """The arguments of `tx.count`, `db.count`, `server.count`, `self.count` and `_count`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+    if not isinstance(node.func, ast.Attribute) or not node.args:
         return []
     counts = node.func.attr == "count" and ast.unparse(node.func.value).endswith(
         ("tx", "db", "server", "self")

@@ -22,9 +22,9 @@ from bot.core.database.postgres.engine import open_postgres
 from bot.core.replicas import membership
 from bot.core.replicas.membership import HEARTBEAT_TIMEOUTS, HeartbeatTimeouts, ReplicaInfo
 from bot.core.replicas.replica import BeatingReplica, LeaderElection
-from tests.support.paths import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.product_process import until
+from tests.support.source_tree import ROOT
 from tests.support.wire_proxy import WireProxy
 
 INFO = ReplicaInfo(role="all", version="1.0", migration=1, settings="digest")

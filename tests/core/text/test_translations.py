@@ -8,7 +8,7 @@ from fluent.syntax import ast
 
 from bot.core.text import translations
 from bot.core.text.translations import DEFAULT, choose, languages, t
-from tests.support.locale_sources import VARIABLE, messages
+from tests.support.source_tree import VARIABLE, messages
 
 
 def test_the_default_language_comes_first() -> None:

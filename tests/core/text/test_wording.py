@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bot.core.text.translations import DEFAULT
-from tests.support.locale_sources import messages
+from tests.support.source_tree import messages
 
 FOREIGN = {
     r"\btold\b": "“notified”, or say what happened",

@@ -19,8 +19,8 @@ from bot.interface.vocabulary import Kind
 from bot.service.app import create_app
 from bot.service.checkouts import order
 from bot.service.requests.request import ExchangeRate, Product, Quote, Receiver, Terms
-from tests.support.paths import ROOT
 from tests.support.service_harness import DROP, ServiceHarness, client, make_service
+from tests.support.source_tree import ROOT, parsed
 
 AT = 1_800_000_000_000
 CODES = st.sampled_from(["JPY", "SAT", "USD", "EUR", "KWD", "CLF", "MNEE", "BSV", "BTC"])
@@ -206,7 +206,7 @@ def test_what_computes_with_money_uses_no_float(path: str, names: str) -> None:
     """No float is named, written or made by a division of integers."""
     found = {
         node.name: node
-        for node in ast.parse((ROOT / path).read_text("utf-8")).body
+        for node in parsed(ROOT / path).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     nodes = [node for name in names.split() for node in ast.walk(found[name])]

@@ -19,9 +19,10 @@ from bot.core.text import translations
 from bot.interface.vocabulary import BANK, LIGHTNING, DetailError
 from bot.service.checkouts import checkout, inventory
 from bot.service.http import rate_limits
-from bot.service.payouts import account_rows, payout_account, payout_accounts
+from bot.service.payouts import account_rows, payout_accounts
 from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.rail import Rails
+from tests.support import source_tree
 from tests.support.command_line import run_bot
 from tests.support.databases import SQLITE
 from tests.support.real_rails import (
@@ -321,16 +322,14 @@ async def test_a_kind_that_is_no_longer_offered_is_listed_but_no_way_to_pay(
     assert len(await listed(real)) == 1
 
 
-SERVICE = Path(payout_account.__file__).parents[1]
 WORDS = "words of the service"
 
 
 def _raised() -> set[str]:
     return {
         node.attr
-        for path in SERVICE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("DetailError")
+        for _, node in source_tree.nodes(ast.Attribute, source_tree.room("service"))
+        if ast.unparse(node.value).endswith("DetailError")
     }
 
 
@@ -341,10 +340,8 @@ def test_every_code_is_raised_and_no_other() -> None:
 def test_no_rail_refuses_details_without_a_code() -> None:
     bare = [
         f"{path.name}:{node.lineno}"
-        for path in (SERVICE / "rails").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).endswith("FieldProblem")
+        for path, node in source_tree.nodes(ast.Call, source_tree.room("service/rails"))
+        if ast.unparse(node.func).endswith("FieldProblem")
         and len(node.args) + len(node.keywords) < len(FieldProblem.__match_args__)
     ]
     assert not bare

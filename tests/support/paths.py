@@ -1,6 +1,0 @@
-"""Where things lie on disk."""
-
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
-"""The top of the repository."""
