@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from bot.core.database.database import Transaction
 from bot.core.errors import NotFound, NotPayable
 from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import checkout_rows, claiming, inventory
-from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Checkout, Holder
+from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Checkout, Claim, Holder
 from bot.service.rails.rail import Arrived, SandboxScenario
 from tests.support.checkout_steps import begin, found, hear, open_due, units
 from tests.support.real_rails import CLAIMS, EUROS, RESERVATION, ScriptedRail, open_annas_service
@@ -97,6 +98,24 @@ async def test_a_claimed_unit_is_held_for_the_seller_and_then_lapses(
     assert (await service.get(made["id"]))["remainingUnits"] == 2
     assert (await confirm(service, it)).stored_state.value == "late"
     assert await units(service) == (1, 0, 1, 0)
+
+
+async def test_units_of_a_claim_are_taken_back_once_and_never_after_it_was_paid(
+    service: ServiceHarness,
+) -> None:
+    """The statement itself guards both, whatever was read before."""
+    made = await service.create(**TWO)
+    paid, other = [await claim(service, await pay(service, made["id"], number=n)) for n in (1, 2)]
+
+    def find(tx: Transaction) -> list[Claim]:
+        return [Claim(**row) for row in tx.query(inventory.CLAIMS, id=made["id"])]
+
+    claims = await service.db.transaction(find)
+    assert {each.id for each in claims} == {paid.id, other.id}
+    await confirm(service, paid)
+    for is_taken in (True, False):
+        taken = await service.db.transaction(lambda tx: inventory.take_back(tx, made["id"], claims))
+        assert (taken, await units(service)) == (is_taken, (1, 0, 1, 0))
 
 
 async def test_a_lapsed_claim_can_be_made_again_while_a_unit_is_free(
