@@ -118,6 +118,27 @@ async def test_units_of_a_claim_are_taken_back_once_and_never_after_it_was_paid(
         assert (taken, await units(service)) == (is_taken, (1, 0, 1, 0))
 
 
+async def test_money_takes_the_unit_of_a_claim_and_leaves_other_links_alone(
+    service: ServiceHarness,
+) -> None:
+    """A statement about one link neither reads nor changes another, made before it."""
+    for fields in (EUROS, TWO):
+        await claimed(service, (await service.create(**fields))["id"])
+    tables = ("payment_requests", "checkouts")
+    before = [await service.rows(table) for table in tables]
+    made = await service.create(**ONE)
+    early = await lapsed(service, made["id"])
+    claim_of_it = await claim(service, await pay(service, made["id"], number=1))
+    assert claim_of_it.is_held
+    assert (await confirm(service, early)).stored_state.value == "late"
+    assert not (await found(service, claim_of_it.id)).is_held
+    assert (await reject(service, claim_of_it)).stored_state.value == "rejected"
+    await _check_units(service, made["id"])
+    after = [await service.rows(table) for table in tables]
+    for rows, now in zip(before, after, strict=True):
+        assert rows == [row for row in now if row["id"] in {each["id"] for each in rows}]
+
+
 async def test_a_lapsed_claim_can_be_made_again_while_a_unit_is_free(
     service: ServiceHarness,
 ) -> None:
