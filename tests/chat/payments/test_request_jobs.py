@@ -294,6 +294,7 @@ async def test_a_throttled_change_is_reported_as_not_done(
     await asking.ask(call, link, http_response(429), **PLACE)
     assert chat.texts == [t("en", "service-not-done")]
     assert (asking.state(link), asking.waits) == (LIVE, None)
+    assert len(asking.peer.calls) == 1
 
 
 @pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))

@@ -21,7 +21,6 @@ from tests.support.server_failures import (
     SILENT,
     SLOW,
     ServerFailure,
-    busy,
 )
 
 CHANGES = [
@@ -220,15 +219,6 @@ async def test_a_server_that_hangs_delays_one_request_and_no_other(
     await impatient.close()
     assert chat.texts[0] == service_text("no-news")
     assert (calling.state(other), calling.waiting) == (LIVE, [])
-
-
-async def test_a_throttled_change_is_not_followed_by_a_fetch(
-    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
-) -> None:
-    cloud.server.fail("PUT", busy(9))
-    before = cloud.server.asked("GET")
-    await asked(cloud, "stop", link)
-    assert (chat.texts, cloud.server.asked("GET")) == ([service_text("not-done")], before)
 
 
 @pytest.mark.parametrize(

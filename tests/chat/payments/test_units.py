@@ -11,6 +11,7 @@ from bot.chat.model.payloads import Alert
 from bot.chat.model.remote_request import read_payment
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.reconciler import count_sold
+from bot.chat.payments.recording import payment_of
 from bot.chat.store.link_rows import LIVE, STOPPED, PaymentLink
 from bot.chat.store.payment_rows import Payment, revenue_totals
 from bot.core.database.database import Transaction
@@ -137,6 +138,12 @@ def test_the_list_of_the_service_says_quantity_and_words() -> None:
         {"transactionId": "t1", "quantity": 2, "name": " Mia ", "message": "\u200b", "amount": 5}
     )
     assert (paid.quantity, paid.words.name, paid.words.message) == (2, "Mia", None)
+
+
+def test_units_without_an_amount_are_counted_at_their_price(drop: PaymentLink) -> None:
+    for sent in ({}, {"amount": "much"}):
+        paid = read_payment({"transactionId": "t1", "quantity": 3} | sent)
+        assert payment_of(paid, REQUEST_ID, drop).amount == 3 * drop.spec.amount
 
 
 # How many units were sold, from what servers of every kind say: never more than is sure.
