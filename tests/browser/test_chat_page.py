@@ -107,61 +107,38 @@ async def test_commands_are_hinted_while_typing(bot: Bot, page: Page, sam: peopl
     await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "/new", PATIENCE)
 
 
-async def test_a_card_is_shared_into_the_group_by_inline_mode(
-    bot: Bot, page: Page, sam: people.Person
-) -> None:
-    sam.start()
-    await bot.updates()
-    await bot.done("sendMessage", chat_id=sam.id, text="card", reply_markup=KEYBOARD)
-    await page.goto("/chat")
-    await page.get_by_role("button", name="Share").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
-    await bot.world.wait_for(lambda: bot.world.updates.pending, PATIENCE)
-    update = (await bot.updates())[-1]
-    assert update["inline_query"]["query"] == "coffee"
-    await offer(bot, update, "Coffee", "Buy me a coffee")
-    await page.get_by_role("option", name="Coffee").click()
-    posted = page.get_by_role("article", name="Message from You")
-    await expect(posted).to_contain_text("Buy me a coffee")
-    await expect(posted).to_contain_text("via @PaymentRequestBot")
-
-
 async def test_emails_are_read_in_the_page_as_they_come(browser: Browser, bot: Bot) -> None:
     """What a mail asks others for and would run is stopped, as the browser then says."""
     stopped = ("thief.example", "/chat/mails/")
     async with open_chat_page(browser, bot, stopped) as page:
-        await read_emails(bot, page)
-
-
-async def read_emails(bot: Bot, page: Page) -> None:
-    bot.world.mails.address = "smtp://127.0.0.1:2525"
-    lost: list[tuple[str, str | None]] = []
-    page.on("requestfailed", lambda request: lost.append((request.url, request.failure)))
-    await page.goto("/chat")
-    await page.get_by_role("button", name="Back to chats").click()
-    await page.get_by_role("button", name="Emails None sent yet").click()
-    await expect(page.get_by_text("smtp://127.0.0.1:2525")).to_be_visible()
-    bot.world.deliver(HOSTILE_MAIL, ("seller@example.org",))
-    await expect(page.get_by_text("1 sent")).to_be_visible()
-    emails = page.get_by_role("list", name="Emails sent")
-    await emails.get_by_role("button", name="<b>Paid</b> ☕").click()
-    inside = page.frame_locator("iframe").get_by_role("heading", name="As HTML")
-    await expect(inside).to_have_css("color", "rgb(1, 2, 3)")
-    await expect(page).to_have_title(re.compile("^Emails"))
-    await page.get_by_role("button", name="Text", exact=True).click()
-    await expect(page.get_by_label("The email as text")).to_have_text("As text <b>")
-    await expect(page.locator("iframe")).to_be_hidden()
-    await page.get_by_role("button", name="Back", exact=True).click()
-    await page.get_by_role("button", name="Back", exact=True).click()
-    await page.get_by_role("button", name="Payment Requests").click()
-    bot.world.deliver(HOSTILE_MAIL, ("other@example.org",))
-    await expect(page.get_by_role("status")).to_have_text(
-        "Email to other@example.org: <b>Paid</b> ☕"
-    )
-    await page.get_by_role("button", name="Back to chats").click()
-    entry = page.get_by_role("button", name="Emails")
-    await expect(entry.get_by_label("1 unread")).to_be_visible()
-    assert ("https://thief.example/seen.png", "csp") in lost
+        bot.world.mails.address = "smtp://127.0.0.1:2525"
+        lost: list[tuple[str, str | None]] = []
+        page.on("requestfailed", lambda request: lost.append((request.url, request.failure)))
+        await page.goto("/chat")
+        await page.get_by_role("button", name="Back to chats").click()
+        await page.get_by_role("button", name="Emails None sent yet").click()
+        await expect(page.get_by_text("smtp://127.0.0.1:2525")).to_be_visible()
+        bot.world.deliver(HOSTILE_MAIL, ("seller@example.org",))
+        await expect(page.get_by_text("1 sent")).to_be_visible()
+        emails = page.get_by_role("list", name="Emails sent")
+        await emails.get_by_role("button", name="<b>Paid</b> ☕").click()
+        inside = page.frame_locator("iframe").get_by_role("heading", name="As HTML")
+        await expect(inside).to_have_css("color", "rgb(1, 2, 3)")
+        await expect(page).to_have_title(re.compile("^Emails"))
+        await page.get_by_role("button", name="Text", exact=True).click()
+        await expect(page.get_by_label("The email as text")).to_have_text("As text <b>")
+        await expect(page.locator("iframe")).to_be_hidden()
+        await page.get_by_role("button", name="Back", exact=True).click()
+        await page.get_by_role("button", name="Back", exact=True).click()
+        await page.get_by_role("button", name="Payment Requests").click()
+        bot.world.deliver(HOSTILE_MAIL, ("other@example.org",))
+        await expect(page.get_by_role("status")).to_have_text(
+            "Email to other@example.org: <b>Paid</b> ☕"
+        )
+        await page.get_by_role("button", name="Back to chats").click()
+        entry = page.get_by_role("button", name="Emails")
+        await expect(entry.get_by_label("1 unread")).to_be_visible()
+        assert ("https://thief.example/seen.png", "csp") in lost
 
 
 async def test_without_a_mail_server_there_are_no_emails_in_the_page(bot: Bot, page: Page) -> None:

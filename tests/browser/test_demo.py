@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
 from pathlib import Path
@@ -16,7 +15,12 @@ from playwright.async_api import Page, expect
 
 from tests.support.chromium import DESK, PHONE, fits
 from tests.support.demo_page import from_bot, open_demo, paid_by_form, press, say
-from tests.support.product_process import Process, patient_client, run_command
+from tests.support.product_process import (
+    Process,
+    app_headers,
+    create_application,
+    patient_client,
+)
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, FrameLocator, Locator, ViewportSize
@@ -26,8 +30,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 
 async def make_drop(page: Page) -> Locator:
-    """Press START and fill in the guided form as a newcomer would; return the card."""
-    await page.goto("/chat")
+    """Follow the front page, press START, fill in the guided form as a newcomer would; the card."""
+    await page.goto("/")
+    await page.get_by_role("link", name="Chat with @").click()
     await page.get_by_role("button", name="START").click()
     await press(page, "I make payment links for you", "New payment link")
     await press(page, "What kind of payment link is it?", "Limited drop")
@@ -117,9 +122,15 @@ async def test_a_payer_keeps_the_receipt_in_the_chat(
 async def test_a_drop_is_shared_into_a_group_and_sold_out_there_too(
     browser: Browser, demo: Process, tmp_path: Path
 ) -> None:
-    """Found while typing, posted as a picture to pay by; when all is sold, every card says so."""
+    """Found while typing, posted as a picture to pay by; when all is sold, every card says so.
+
+    The page is loaded anew before: nothing is lost, and a button of an old message still works.
+    """
     async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
-        card = await make_drop(page)
+        await make_drop(page)
+        await page.reload()
+        card = card_of(page)
+        await expect(card).to_contain_text("2 of 2 left")
         await card.get_by_role("button", name="Share").click()
         await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
         found = page.get_by_role("option", name="Sticker <b>pack</b>")
@@ -149,29 +160,6 @@ async def decoded(picture: Locator) -> str:
     return str(code.text)
 
 
-async def test_a_reloaded_page_shows_the_earlier_messages(
-    browser: Browser, demo: Process, tmp_path: Path
-) -> None:
-    """Reloading loses nothing; a button of an old message still works."""
-    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
-        await make_drop(page)
-        await page.reload()
-        card = card_of(page)
-        await expect(card).to_contain_text("2 of 2 left")
-        await card.get_by_role("button", name="More").click()
-        await card.get_by_role("button", name="Pause").click()
-        await expect(from_bot(page, "Paused")).to_be_visible()
-
-
-async def test_the_front_page_leads_to_the_chat_page(
-    browser: Browser, demo: Process, tmp_path: Path
-) -> None:
-    async with open_demo(browser, demo, tmp_path, viewport=PHONE) as page:
-        await page.goto("/")
-        await page.get_by_role("link", name="Chat with @").click()
-        await expect(page.get_by_role("button", name="START")).to_be_visible()
-
-
 async def test_a_payment_told_by_e_mail_is_read_in_the_page(
     browser: Browser, demo: Process, tmp_path: Path
 ) -> None:
@@ -197,9 +185,7 @@ async def test_a_payment_told_by_e_mail_is_read_in_the_page(
 
 async def told_by_email(demo: Process, folder: Path) -> str:
     """Make a request that sends emails; return its pay path."""
-    code, out, _ = await run_command(folder, "apps", "create", "shop")
-    assert code == 0
-    given = dict(line.split("=", 1) for line in out)
+    given = await create_application(folder)
     demo.secrets |= {given["APP_SECRET"], given["WEBHOOK_SECRET"]}
     body = {
         "product": {"name": "Tea & <b>cake</b>"},
@@ -208,19 +194,7 @@ async def told_by_email(demo: Process, folder: Path) -> str:
         "notifications": {"email": "seller@example.org"},
         "expirationType": "onPaymentCompleted",
     }
-    headers = {"App-Id": given["APP_ID"], "App-Secret": given["APP_SECRET"]}
-    async with patient_client(demo.url, headers) as http:
+    async with patient_client(demo.url, app_headers(given)) as http:
         made = await http.post("/v3/paymentRequests", json=body)
     assert made.status_code == 200, made.text
     return urlsplit(str(made.json()["paymentRequestUrl"])).path
-
-
-async def test_the_demo_stops_in_time_with_a_connected_mail_client(demo: Process) -> None:
-    async with patient_client(demo.url) as http:
-        address = (await http.get("/chat/api/mails")).json()["address"]
-    server = urlsplit(address)
-    reader, writer = await asyncio.open_connection(server.hostname, server.port)
-    assert (await reader.readline()).startswith(b"220 ")
-    assert await demo.stop() == 0
-    assert await reader.read() == b""
-    writer.close()

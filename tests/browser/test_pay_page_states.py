@@ -14,7 +14,14 @@ from playwright.async_api import expect
 
 from bot.core.net.rates import Rate
 from tests.support.browser_payer import open_service_on_port, payer
-from tests.support.chromium import DESK, LOOKS, PHONE, SMALL, accessibility_problems, check_looks
+from tests.support.chromium import (
+    DESK,
+    LOOKS,
+    PHONE,
+    SMALL,
+    accessibility_problems,
+    problems_of_looks,
+)
 from tests.support.pay_page_states import ASKED, RESERVATION, STATES, FlakyExchange, Scene
 from tests.support.service_harness import ServiceHarness
 
@@ -38,7 +45,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, 
         path = await STATES[state](Scene(service, market))
         async with payer(browser, service) as who:
             page = await who.look(path)
-            await check_looks(page)
+            assert await problems_of_looks(page) == []
 
 
 async def test_axe_finds_nothing_in_a_form_that_was_refused(

@@ -19,7 +19,7 @@ from bot.service.checkouts import claiming
 from bot.service.rails import bank
 from tests.support import real_page_states
 from tests.support.browser_payer import payer
-from tests.support.chromium import DESK, SMALL, check_looks, fits
+from tests.support.chromium import DESK, SMALL, fits, problems_of_looks
 from tests.support.real_page_states import REAL_STATES, RealScene, open_real_scene
 from tests.support.real_rails import OWNER
 
@@ -55,7 +55,7 @@ async def test_axe_finds_nothing_in_any_state(
     path = await REAL_STATES[state](scene)
     async with payer(browser, scene.service) as who:
         page = await who.look(path)
-        await check_looks(page)
+        assert await problems_of_looks(page) == []
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])

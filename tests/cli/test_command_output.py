@@ -6,12 +6,15 @@ import asyncio
 import json
 import re
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import click
 import pytest
 
 from bot import __version__
+from bot.cli.commands import main
 from bot.core.database.postgres import engine
 from tests.support.command_line import contents_of_data, run_at_terminal, run_bot, start_once
 from tests.support.databases import POSTGRESQL, SQLITE, rows
@@ -156,6 +159,63 @@ def test_a_revocation_asks_at_a_terminal(
     assert done.stdout.splitlines() == [f"revoked {app_id}"] * revoked
     assert done.stderr.startswith(f"End the access of shop ({app_id}) for good? [y/N]: ")
     assert rows(commands_url, REVOKED) == [(revoked,)]
+
+
+def test_every_command_answers_help_without_any_setting() -> None:
+    """Groups of commands too."""
+
+    def paths(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+        yield path
+        for name, command in group.commands.items():
+            if isinstance(command, click.Group):
+                yield from paths(command, (*path, name))
+            else:
+                yield (*path, name)
+
+    every = [*paths(main)]
+    assert len(every) > 20
+    silent = [
+        (*path, flag)
+        for path in every
+        for flag in ("--help", "-h")
+        if not run_bot(*path, flag).output.startswith("Usage: ")
+    ]
+    assert silent == []
+    unknown = run_bot("fly")
+    assert (unknown.exit_code, "No such command 'fly'" in unknown.stderr) == (2, True)
+
+
+UNKNOWN = (
+    "apps rotate nobody",
+    "apps revoke nobody",
+    "deliveries show nothing",
+    "deliveries retry nothing",
+)
+
+
+def test_an_unknown_id_ends_with_1_and_one_line() -> None:
+    create_application()
+    for command in UNKNOWN:
+        done = run_bot(*command.split())
+        lines = done.stderr.splitlines()
+        assert (done.exit_code, done.stdout, len(lines)) == (1, "", 1), (command, lines)
+
+
+def test_a_wrong_secret_key_is_reported_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or else what is made under it could never be signed beside the rest."""
+    monkeypatch.setenv("SECRET_KEY", "the right key of a test")
+    create_application()
+    monkeypatch.setenv("SECRET_KEY", "another key of it")
+    for command in ("apps create second", "apps list", "deliveries list", "service"):
+        done = run_bot(*command.split())
+        lines = done.stderr.splitlines()
+        assert (done.exit_code, done.stdout, len(lines)) == (2, "", 1), (command, lines)
+        assert lines[0].startswith("SECRET_KEY: the secrets in the database were sealed with")
+    monkeypatch.setenv("SECRET_KEY", "the right key of a test")
+    kept = run_bot("apps", "list", "--json").stdout.splitlines()
+    assert [json.loads(line)["name"] for line in kept] == ["shop"]
 
 
 def test_the_version_stands_after_the_name() -> None:

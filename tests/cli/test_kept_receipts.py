@@ -21,8 +21,8 @@ from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
-from tests.support.command_line import DATABASE, run_bot
-from tests.support.databases import SQLITE, rows, text_of
+from tests.support.command_line import run_bot
+from tests.support.databases import rows, text_of
 from tests.support.service_harness import NOON, Clock
 
 ANN, BOB = 4711, 4712
@@ -80,15 +80,6 @@ def test_an_accounts_receipts_are_erased_with_what_the_queues_hold(commands_url:
     assert f"Tea of {BOB}" in whole
     assert whole.count(KEYS[BOB].transaction_id) == 4
     assert "kept" not in erase(f"buyer-{ANN}")
-
-
-@pytest.mark.only(SQLITE, "a file")
-def test_no_erased_byte_is_left(commands_url: str) -> None:
-    keep(commands_url)
-    erase(f"buyer-{ANN}")
-    whole = b"".join(one.read_bytes() for one in DATABASE.parent.glob(f"{DATABASE.name}*"))
-    assert f"Tea of {ANN}".encode() not in whole
-    assert KEYS[ANN].transaction_id.encode() not in whole
 
 
 def test_receipts_are_erased_by_their_request_and_by_age(commands_url: str) -> None:

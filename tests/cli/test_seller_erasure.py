@@ -14,8 +14,8 @@ import pytest
 
 from bot.service.requests import applications
 from bot.service.requests.changes import SellerEdit
-from tests.support.command_line import DATABASE, run_bot
-from tests.support.databases import SQLITE, text_of
+from tests.support.command_line import run_bot
+from tests.support.databases import text_of
 from tests.support.service_harness import NEW, REQUESTS_PATH, ServiceHarness, open_service
 
 pytestmark = pytest.mark.usefixtures("commands_url")
@@ -103,14 +103,6 @@ def test_what_a_payer_typed_names_no_seller() -> None:
     found = erase(payment)
     assert (found["payments"], "sellers" in found) == (1, False)
     assert asyncio.run(names())[2] == "Ben"
-
-
-@pytest.mark.only(SQLITE, "a file")
-def test_no_erased_byte_is_left() -> None:
-    asyncio.run(fill())
-    erase("@anna_bakes")
-    whole = DATABASE.read_bytes().lower()
-    assert [word for word in (b"anna", b"bread") if word in whole] == []
 
 
 async def stored() -> str:

@@ -18,21 +18,6 @@ from tests.support.source_tree import ROOT
 
 FULL = "The output is incomplete: No space left on device."
 CLOSED = "The output is incomplete: Bad file descriptor."
-COMMANDS = [
-    "--help",
-    "--version",
-    "apps --help",
-    "apps create other",
-    "apps list --json",
-    "audit",
-    "backup kept.db",
-    "deliveries list",
-    "demo --no-browser",
-    "doctor",
-    "erase ann@example.org --yes",
-    "export",
-    "export requests --format json",
-]
 
 
 @pytest.fixture
@@ -59,17 +44,18 @@ def run(
     )  # fmt: skip
 
 
-def assert_one_line(done: subprocess.CompletedProcess[str], line: str) -> None:
-    """Check the exit code, and that a log line or a message may precede the line at most."""
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.splitlines()[-1] == line
-    assert not [word for word in ("Traceback", "Exception ignored") if word in done.stderr]
+def ending(done: subprocess.CompletedProcess[str]) -> tuple[int, str, list[str]]:
+    """Return exit code and last line, which a log line may precede, and signs of an exception."""
+    signs = [word for word in ("Traceback", "Exception ignored") if word in done.stderr]
+    return done.returncode, done.stderr.splitlines()[-1], signs
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", ["--help", "apps create other", "demo --no-browser", "doctor", "export"]
+)
 def test_a_full_disk_ends_a_command_with_a_line(folder: Path, command: str) -> None:
     with Path("/dev/full").open("wb") as full:
-        assert_one_line(run(folder, command, full), FULL)
+        assert ending(run(folder, command, full)) == (1, FULL, [])
 
 
 @pytest.fixture
@@ -81,17 +67,13 @@ def gone() -> Iterator[int]:
     os.close(writing)
 
 
-@pytest.mark.parametrize("command", ["--help", "apps list", "export"])
-def test_a_reader_that_has_gone_ends_a_command_silently(
-    folder: Path, command: str, gone: int
-) -> None:
-    """As in `export | head -1`."""
-    done = run(folder, command, gone)
+def test_a_reader_that_has_gone_ends_a_command_silently(folder: Path, gone: int) -> None:
+    done = run(folder, "--help", gone)
     assert (done.returncode, done.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("command", ["--version", "apps list", "export"])
+@pytest.mark.parametrize("command", ["--version", "export"])
 def test_a_closed_output_ends_a_command_with_a_line(folder: Path, command: str) -> None:
     """Python would print nothing and succeed."""
     shell: Any = ("sh", "-c", 'exec "$@" >&-', "sh")
-    assert_one_line(run(folder, command, subprocess.DEVNULL, *shell), CLOSED)
+    assert ending(run(folder, command, subprocess.DEVNULL, *shell)) == (1, CLOSED, [])

@@ -10,6 +10,7 @@ from tests.support.product_process import Process, patient_client
 from tests.support.sellers_and_payers import (
     SECONDS,
     Seller,
+    has_button,
     inline_button,
     labels,
     lines_of,
@@ -17,6 +18,7 @@ from tests.support.sellers_and_payers import (
     pay,
     seller,
 )
+from tests.support.web_payers import WebPayer, buyer, said, shown
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
@@ -75,17 +77,32 @@ async def test_a_german_seller_reads_german_from_start_to_sold_out(
     assert lines_of(await paid(sam, card))[1] == "🏁 AUSVERKAUFT: Das war das letzte Stück."
 
 
-async def test_shared_cards_and_refusals_of_a_german_seller_are_german(world: World) -> None:
-    sam = seller(world, language="de-AT")
-    await sam.say("/donation 5 EUR Tee", "Wohin soll das Geld gehen")
-    await sam.say("$anna", "Noch keine Zahlungen")
+async def test_a_giver_and_their_seller_read_german(world: World) -> None:
+    sam, pat = seller(world, "Anna", language="de"), buyer(world, language="de")
+    await sam.say("/donation 3+ 5/10/20 EUR Kaffeekasse", "Wohin soll das Geld gehen")
+    card = await sam.say("$anna", "Spende · Ab")
+    menu = await sam.press(card, "Bearbeiten", "Kaffeekasse")
+    await sam.press(menu, "Dankeschön", "Was möchtest du allen sagen")
+    await sam.say("Danke dir!", "Dankeschön geändert: Danke dir!")
+    await sam.press(card, "Bearbeiten", "Kaffeekasse")
+    await sam.press(card, "Spendenziel", "Wie viel soll zusammenkommen")
+    await sam.say("7,50", "Spendenziel geändert: 7,50")
+    receipt = await WebPayer("de").buy(
+        link_of(card), amount="7,50", name="Mia", message="Für alle!"
+    )
+    alert = await said(sam, "💰 7,50 € von Mia: Für alle!")
+    await shown(sam, card, "100 %")
+    await sam.press(alert, "Nachricht ausblenden", "für Kaffeekasse erhalten")
+    assert "Danke dir!" in await receipt.page()
+    kept = await receipt.keep(pat, "Danke dir!")
+    assert has_button(kept, "Beleg öffnen")
     group = sam.person.new_group("Markt")
-    found = await sam.person.inline("Tee", group)
-    assert inline_button(found.results[0])["text"] == "5,00\xa0€ zahlen"
+    found = await sam.person.inline("Kaffeekasse", group)
+    assert inline_button(found.results[0])["text"] == "Betrag wählen"
     sam.person.send("/new", group)
     assert await world.bot_message(group, "nur im privaten Chat", seconds=SECONDS)
-    assert "Diesen Knopf kenne ich nicht" in await sam.words(sam.cards[0], "nonsense")
-    await sam.say("/donation 1.000 KWD Tee", "Welchen Betrag meinst du?")
+    assert "Diesen Knopf kenne ich nicht" in await sam.words(card, "nonsense")
+    assert world.refused == []
 
 
 async def test_a_german_payer_sees_a_german_page_of_an_english_seller(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.product_process import Process
 from tests.support.sellers_and_payers import (
     Seller,
     has_button,
     link_of,
     open_pay_page,
-    seller,
     seller_with_destination,
 )
 from tests.support.web_payers import WebPayer, buyer, read, said, shown
@@ -28,35 +29,37 @@ ACTIVE = {"url", "text_link", "mention", "text_mention", "bot_command", "email",
 """Entities that lead somewhere."""
 
 
-async def test_amounts_are_read_in_the_payers_language_within_the_bounds(world: World) -> None:
+async def test_amounts_are_read_in_the_payers_language_within_the_bounds(
+    world: World, run: Process
+) -> None:
     """Too little, too much and what can be read in two ways is asked about, never guessed."""
     sam = await seller_with_destination(world)
     card = await sam.card(f"/donation {MOST} Tip jar", "Tip jar")
     german, link = WebPayer("de-DE"), link_of(card)
+    found = run.rows("SELECT id, amount_choice, keep_url FROM payment_requests")
+    ((choice, keep_url),) = (row[1:] for row in found if row[0] == link.rpartition("/")[2])
+    assert json.loads(choice) == {
+        "minimum": 100,
+        "maximum": 500_000,
+        "suggested": [500, 1000, 2000],
+    }
+    assert keep_url.startswith("https://t.me/")
+    assert keep_url.endswith("?start=r-{requestId}-{transactionId}")
     for typed, words in (
         ("0,99", "Der Mindestbetrag ist 1,00 €."),
         ("5000,01", "Der Höchstbetrag ist 5.000,00 €."),
         ("1.000", 'value="1000.00"><span>'),
-        ("12 34", "nicht nach einem Betrag aus"),
     ):
         page = await german.asked(link, amount=["other", typed])
         assert words in page, typed
         assert 'aria-invalid="true"' in page
-    both = await german.asked(link, amount=["5.00", "7,50"])
-    for reading in ("5.00", "7.50"):
-        assert f'value="{reading}"><span>' in both
-    for typed, sum_of in (
-        ("1", "€1.00"),
-        ("7,50", "€7.50"),
-        ("٧", "€7.00"),
-        ("5.000,00", "€5,000.00"),
-    ):
+    for typed, sum_of in (("7,50", "€7.50"), ("5.000,00", "€5,000.00")):
         receipt = await german.buy(link, amount=["other", typed])
         await said(sam, f"💰 {sum_of} received for Tip jar")
         assert "Bezahlt" in await receipt.page()
     suggested = await german.buy(link, amount=["10.00", ""])
     assert "10,00 €" in await suggested.page()
-    await shown(sam, card, "5 payments · €5,025.50")
+    await shown(sam, card, "3 payments · €5,017.50")
     assert world.refused == []
 
 
@@ -160,26 +163,4 @@ async def test_a_payers_words_lead_nowhere_and_are_hidden_with_one_tap(world: Wo
     payments = await sam.press(card, "Payments", "€10.00")
     assert "Mia" not in payments.text
     assert not has_button(payments, "🙈")
-    assert world.refused == []
-
-
-async def test_a_german_seller_and_payer_read_german(world: World) -> None:
-    sam, pat = seller(world, "Anna", language="de"), buyer(world, language="de")
-    await sam.say("/donation 3+ 5/10/20 EUR Kaffeekasse", "Wohin soll das Geld gehen")
-    card = await sam.say("$anna", "Spende · Ab")
-    menu = await sam.press(card, "Bearbeiten", "Kaffeekasse")
-    await sam.press(menu, "Dankeschön", "Was möchtest du allen sagen")
-    await sam.say("Danke dir!", "Dankeschön geändert: Danke dir!")
-    await sam.press(card, "Bearbeiten", "Kaffeekasse")
-    await sam.press(card, "Spendenziel", "Wie viel soll zusammenkommen")
-    await sam.say("7,50", "Spendenziel geändert: 7,50")
-    receipt = await WebPayer("de").buy(
-        link_of(card), amount="7,50", name="Mia", message="Für alle!"
-    )
-    alert = await said(sam, "💰 7,50 € von Mia: Für alle!")
-    await shown(sam, card, "100 %")
-    await sam.press(alert, "Nachricht ausblenden", "für Kaffeekasse erhalten")
-    assert "Danke dir!" in await receipt.page()
-    kept = await receipt.keep(pat, "Danke dir!")
-    assert has_button(kept, "Beleg öffnen")
     assert world.refused == []

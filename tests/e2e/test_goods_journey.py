@@ -1,23 +1,15 @@
-"""What buyers get, over the whole product: set up by chatting, delivered, refilled."""
+"""What buyers get, over the whole product: files, codes, and the receipts that they keep."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.sandbox.world.files import DOWNLOAD_BYTES
-from tests.support.product_process import Process, patient_client
-from tests.support.sample_pictures import photo
-from tests.support.sellers_and_payers import (
-    SECONDS,
-    Seller,
-    labels,
-    link_of,
-    pay,
-    seller_with_destination,
-)
-from tests.support.web_payers import said
+from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination
+from tests.support.web_payers import WebPayer, buyer, said, shown, waited
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
@@ -27,113 +19,104 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION = "What does the buyer get after paying?"
-ANYTHING = "Anything else?"
+TAKEN = "already kept in another Telegram account"
 
 
-async def asked(sam: Seller, kind: str = "Limited drop") -> Message:
-    """Answer the questions of a request of two units, and open the question about its goods."""
-    shown = await sam.say("/new", "What kind of payment link")
-    await sam.press(shown, kind, "What's it called")
-    await sam.say("Album", "How much")
-    if kind == "Limited drop":
-        await sam.say("5 USD", "How many")
-        review = await sam.say("2", "Does everything look right")
-    else:
-        review = await sam.say("5 USD", "Does everything look right")
-    options = await sam.press(review, "More options", ANYTHING)
-    return await sam.press(options, "What buyers get", QUESTION)
-
-
-async def created(sam: Seller, options: Message) -> Message:
-    review = await sam.press(options, "Done", "Does everything look right")
-    assert "Buyers get: " in review.text
-    return await sam.press(review, "Create", "Album")
-
-
-async def bought(run: Process, link: str) -> dict[str, Any]:
-    """Pay, and return what the receipt delivers."""
-    answer = await pay(link)
-    assert answer.status_code == 303, answer.text
-    return await receipt(run, answer.headers["location"])
-
-
-async def receipt(run: Process, place: str) -> dict[str, Any]:
-    request_id, _, transaction = place.partition("/pay/")[2].partition("/receipt/")
-    path = f"/v3/paymentRequests/public/{request_id}/receipts/{transaction}"
-    async with patient_client() as payer:
-        found: dict[str, Any] = (await payer.get(f"{run.url}{path}")).json()["delivery"]
-        if "file" in found:
-            url = found["file"]["url"]
-            found["bytes"] = (await payer.get(f"{run.url}/pay/{url.partition('/pay/')[2]}")).content
-    return found
-
-
-async def test_a_message_with_a_link_is_shown_on_the_receipt(world: World, run: Process) -> None:
-    sam = await seller_with_destination(world)
-    await asked(sam, "One-off")
-    options = await sam.say("https://example.org/album?key=4711", "👍 Buyers get: https://")
-    card = await created(sam, options)
-    assert (await bought(run, link_of(card)))["text"] == "https://example.org/album?key=4711"
-    assert world.refused == []
-
-
-async def test_a_file_of_20_mb_arrives_whole(world: World, run: Process) -> None:
-    sam = await seller_with_destination(world)
-    await asked(sam)
-    data = bytes(range(256)) * (DOWNLOAD_BYTES // 256)
-    options = await sam.seen(
-        lambda: sam.person.send_document("album.zip", data), "👍 Buyers get: album.zip, 20 MB"
-    )
-    found = await bought(run, link_of(await created(sam, options)))
-    assert found["bytes"] == data
-    assert "Getting your file" not in "".join(message.text for message in sam.said)
-    assert world.refused == []
-
-
-async def test_a_photo_arrives_as_a_file(world: World, run: Process) -> None:
-    sam = await seller_with_destination(world)
-    await asked(sam)
-    picture = photo()
-    options = await sam.seen(lambda: sam.person.send_photo(picture), "👍 Buyers get: photo.jpg")
-    assert (await bought(run, link_of(await created(sam, options))))["bytes"] == picture
-    assert world.refused == []
-
-
-async def test_typed_codes_fit_and_are_replaced_by_a_message(world: World) -> None:
-    sam = await seller_with_destination(world)
-    await asked(sam)
-    which = await sam.say("SONG-A1\nSONG-B2\nSONG-B2", "How should buyers get this?")
-    options = await sam.press(which, "Codes, one per line", "2 codes for 2 items: fits")
-    card = await created(sam, options)
-    await sam.person.answer(sam.person.press(card, "Edit"), SECONDS)
-    await world.wait_for(lambda: "What buyers get" in labels(card), SECONDS)
+async def goods_asked(sam: Seller, card: Message) -> None:
+    await sam.edit(card)
     await sam.press(card, "What buyers get", QUESTION)
-    await sam.say("SONG-A1", "Buyers now get: SONG-A1")
+
+
+def has_file(who: Seller, kind: str, data: bytes) -> bool:
+    """Check whether the bot has sent somebody a file of this kind."""
+    ids = [one.content[kind]["file_id"] for one in who.said if kind in one.content]
+    stored = who.world.files.get(ids[-1]) if ids else None
+    return stored is not None and stored.data == data
+
+
+async def test_a_file_of_20_mb_reaches_browser_and_chat_and_one_byte_more_is_refused(
+    world: World,
+) -> None:
+    sam, pat = await seller_with_destination(world), buyer(world)
+    card = await sam.card("/drop 2 5 USD Album", "Album")
+    await goods_asked(sam, card)
+    data = bytes(range(256)) * (DOWNLOAD_BYTES // 256)
+    refused = await sam.seen(
+        lambda: sam.person.send_document("album.zip", data + b"!"), "That file is larger than 20 MB"
+    )
+    assert "Send a smaller one, or a message with a link to it." in refused.text
+    await sam.seen(lambda: sam.person.send_document("album.zip", data), "Buyers now get: album.zip")
+    receipt = await WebPayer().buy(link_of(card))
+    assert await receipt.download() == data
+    kept = await receipt.keep(pat, "📎 album.zip")
+    assert "Yours: 1 of 2" in kept.text
+    assert await waited(pat, lambda: has_file(pat, "document", data))
     assert world.refused == []
 
 
-async def test_codes_from_a_file_run_out_and_the_next_buyer_waits(
-    world: World, run: Process
-) -> None:
-    sam = await seller_with_destination(world)
-    await asked(sam)
-    which = await sam.seen(
-        lambda: sam.person.send_document("codes.txt", b"SONG-A1\n\n"),
-        "How should buyers get this?",
-    )
-    options = await sam.press(which, "Codes", "1 code for 2 items: you'll need 1 more")
-    card = await created(sam, options)
-    assert "Codes left: 1 of 1" in card.text
+async def test_what_was_sent_as_a_voice_message_comes_to_the_buyer_as_one(world: World) -> None:
+    sam, pat = await seller_with_destination(world), buyer(world)
+    card = await sam.card("/donation 5 USD Song", "Song")
+    await goods_asked(sam, card)
+    send = partial(sam.person.send_file, "voice", "voice.ogg", b"a song")
+    await sam.seen(send, "Buyers now get: voice.ogg")
+    await (await WebPayer().buy(link_of(card))).keep(pat, "📎 voice.ogg")
+    assert await waited(pat, lambda: has_file(pat, "voice", b"a song"))
+    assert world.refused == []
+
+
+async def test_a_receipt_belongs_to_one_account_which_hears_of_its_marks(world: World) -> None:
+    """Another account is told so, and shown nothing; the seller reads who has heard of what."""
+    sam, pat = await seller_with_destination(world), buyer(world, language="de")
+    eve = buyer(world, "Eve")
+    card = await sam.card("/drop 5 12 EUR Vase", "Vase")
+    receipt = await WebPayer().buy(link_of(card))
+    alert = await said(sam, "€12.00 received for Vase")
+    await receipt.keep(pat, "1 von 5")
+    told = await receipt.keep(eve, TAKEN)
+    assert "Vase" not in "".join(one.text for one in eve.said)
+    assert receipt.transaction not in told.text
+    await eve.say("/bought", "You haven't kept any receipts yet.")
+    bought = await pat.say("/bought", "Deine Käufe")
+    assert labels(bought)[0].startswith("✅ Vase · 12,00")
+    await sam.press(alert, "📦 Sent", "Marked as sent.")
+    await sam.say("DHL 0034", "I've let the buyer know in Telegram.")
+    news = await said(pat, "Vase wurde verschickt.")
+    assert "DHL 0034" in news.text
+    assert "DHL 0034" in await receipt.page()
+    opened = await sam.press(alert, "Details", "Payment for Vase")
+    question = await sam.press(opened, "↩ Paid back", "Would you like to add")
+    await sam.press(question, "Skip", "I've let the buyer know in Telegram.")
+    news = await said(pat, "für Vase als zurückgezahlt vermerkt.")
+    shown_again = await pat.press(news, "Beleg zeigen", "↩ Zurückgezahlt:")
+    assert "Für dich" not in shown_again.text
+    assert labels(await pat.say("/bought", "Deine Käufe"))[0].startswith("↩ Vase")
+    assert "Vase" not in "".join(one.text for one in eve.said)
+    assert world.refused == []
+
+
+async def test_a_buyer_who_waits_for_a_code_hears_when_it_comes(world: World) -> None:
+    """Every code is sold; the code that is sent then is the waiting buyer's, and nobody else's."""
+    sam, pat, kim = await seller_with_destination(world), buyer(world), buyer(world, "Kim")
+    card = await sam.card("/drop 4 5 USD Ticket", "Ticket")
+    await goods_asked(sam, card)
+    which = await sam.say("TICKET-A1\nTICKET-B2", "How should buyers get this?")
+    await sam.press(which, "Codes, one per line", "Buyers now get: 2 codes")
     link = link_of(card)
-    assert (await bought(run, link))["codes"] == ["SONG-A1"]
-    place = (await pay(link)).headers["location"]
-    assert (await receipt(run, place))["state"] == "waiting"
+    first = await WebPayer().buy(link)
+    kept = await first.keep(kim, "Your code (tap to copy)")
+    assert "TICKET-A1" in kept.text
+    await WebPayer().buy(link)
+    late = await WebPayer().buy(link)
     alert = await said(sam, "1 buyer is waiting")
-    await sam.refresh(card, "1 buyer is waiting for a code")
+    await shown(sam, card, "1 buyer is waiting for a code")
+    assert "Yours is on its way" in await late.page()
+    waiting = await late.keep(pat, "Yours is on its way.")
+    assert "Yours: 3 of 4" in waiting.text
     await sam.press(alert, "Send codes", "Send me more codes.")
-    await sam.say(
-        "SONG-B2\nSONG-C3",
-        "2 codes added.\nEveryone who has paid has their code.\nCodes left: 1 of 3",
-    )
-    assert (await receipt(run, place))["codes"] == ["SONG-B2"]
+    await sam.say("TICKET-C3", "1 code added.\nEveryone who has paid has their code.")
+    news = await said(pat, "Your code has arrived.")
+    assert "TICKET-C3" in news.text
+    assert "TICKET-C3" in await late.page()
+    assert not [one for one in kim.said if "arrived" in one.text or "TICKET-C3" in one.text]
     assert world.refused == []

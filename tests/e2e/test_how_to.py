@@ -25,6 +25,7 @@ from tests.support.lightning_wallet import WalletStandIn, serve_wallet
 from tests.support.product_process import (
     Process,
     ProductSetup,
+    app_headers,
     foreign_service,
     patient_client,
     run_command,
@@ -144,14 +145,15 @@ async def test_a_new_queue_is_worked_swept_and_counted(world: World, run: Proces
 
 async def test_a_new_column_is_exported_and_erased(followed: Path, tmp_path: Path) -> None:
     code = {"PYTHONPATH": str(followed)}
-    async with foreign_service(tmp_path, **code) as (run, keys):
-        own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-        async with patient_client(run.url, own) as seller:
-            body = {**NEW, "requestedUserData": ["email"], "ledger": "8400"}
-            made = (await seller.post("/v3/paymentRequests", json=body)).json()
-            assert made["ledger"] == "8400"
-            paid = await pay(made["paymentRequestUrl"], email="anna@mail.example")
-            assert paid.status_code == 303
+    async with (
+        foreign_service(tmp_path, **code) as (run, keys),
+        patient_client(run.url, app_headers(keys)) as seller,
+    ):
+        body = {**NEW, "requestedUserData": ["email"], "ledger": "8400"}
+        made = (await seller.post("/v3/paymentRequests", json=body)).json()
+        assert made["ledger"] == "8400"
+        paid = await pay(made["paymentRequestUrl"], email="anna@mail.example")
+        assert paid.status_code == 303
     with closing(sqlite3.connect(run.database)) as file, file:
         file.execute("UPDATE payments SET delivery_address = '12 Elm Street'")
     folder = run.database.parent

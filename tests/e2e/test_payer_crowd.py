@@ -7,7 +7,13 @@ import json
 import resource
 from pathlib import Path
 
-from tests.support.product_process import PATIENCE, patient_client, run_command, start_bot
+from tests.support.product_process import (
+    PATIENCE,
+    app_headers,
+    create_application,
+    patient_client,
+    start_bot,
+)
 from tests.support.raw_payers import paid, posted, request_of
 from tests.support.webhook_receiver import open_receiver
 
@@ -25,13 +31,10 @@ def open_files() -> None:
 async def test_a_thousand_payers_of_a_drop_of_a_hundred(tmp_path: Path) -> None:
     """Exactly 100 are paid and told once each, 900 read that it is sold out, nobody a 5xx."""
     open_files()
-    code, lines, _ = await run_command(tmp_path, "apps", "create", "shop")
-    assert code == 0
-    keys = dict(line.split("=", 1) for line in lines)
+    headers = app_headers(await create_application(tmp_path))
     env = {"PAYER_RATE": "0", "API_RATE": "0", "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "info"}
     async with open_receiver() as receiver, start_bot(tmp_path, "service", **env) as run:
         await run.ready()
-        headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
         async with patient_client(run.url, headers) as seller:
             made = await request_of(seller, receiver.url, UNITS)
             answers = await asyncio.gather(

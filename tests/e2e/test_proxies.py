@@ -14,7 +14,13 @@ import pytest_asyncio
 
 from tests.support.free_ports import free_port
 from tests.support.goods import FILES_PATH, random_bytes
-from tests.support.product_process import Process, patient_client, run_command, start_bot
+from tests.support.product_process import (
+    Process,
+    app_headers,
+    create_application,
+    patient_client,
+    start_bot,
+)
 from tests.support.proxies import PROXIES, Front, program, running_proxy
 from tests.support.service_harness import NEW, REQUESTS_PATH, form_token
 
@@ -44,16 +50,10 @@ class Shop:
     credentials: dict[str, str]
 
 
-async def apps_create(folder: Path) -> dict[str, str]:
-    _, made, _ = await run_command(folder, "apps", "create", "shop")
-    keys = dict(line.split("=", 1) for line in made)
-    return {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shop(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shop]:
     folder = tmp_path_factory.mktemp("shop")
-    credentials = await apps_create(folder)
+    credentials = app_headers(await create_application(folder))
     async with start_bot(folder, "service", unseen=[credentials["App-Secret"]], **SETTINGS) as run:
         yield Shop(await run.ready(), credentials)
 

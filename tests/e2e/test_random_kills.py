@@ -10,20 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.support.free_ports import free_port
+from tests.support.machine_faults import wait_until_idle
 from tests.support.product_process import (
-    PATIENCE,
-    Process,
+    app_headers,
+    create_application,
     patient_client,
-    run_command,
     start_bot,
-    until,
 )
 from tests.support.raw_payers import paid, posted, request_of
-from tests.support.webhook_receiver import Receiver, open_receiver
+from tests.support.webhook_receiver import open_receiver
 
 KILLS, PAYERS, UNITS = 20, 12, 100_000
 SEED = 20261121
-OWED = "SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'leased')"
 ROW = "SELECT remaining_units, reserved_units, decreased_units, paid_count FROM payment_requests"
 
 
@@ -46,13 +44,6 @@ async def buying(
         receipts.add(answer.location.rpartition("/")[2])
 
 
-async def settled(run: Process) -> None:
-    async def nothing_owed() -> bool:
-        return run.rows(OWED) == [(0,)]
-
-    await until(nothing_owed, 2 * PATIENCE)
-
-
 async def killed(folder: Path, env: dict[str, str], moment: float) -> None:
     async with start_bot(folder, "service", **env) as run:
         await run.ready()
@@ -64,10 +55,7 @@ async def killed(folder: Path, env: dict[str, str], moment: float) -> None:
 async def test_twenty_kills_under_load_lose_nothing(tmp_path: Path) -> None:
     """No payment without its webhook, no webhook without its payment, no unit lost."""
     moments = random.Random(SEED)
-    keys = dict(
-        line.split("=", 1) for line in (await run_command(tmp_path, "apps", "create", "a"))[1]
-    )
-    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    headers = app_headers(await create_application(tmp_path))
     env = {
         "PORT": free_port(), "PAYER_RATE": "0", "API_RATE": "0",
         "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "info",
@@ -89,19 +77,14 @@ async def test_twenty_kills_under_load_lose_nothing(tmp_path: Path) -> None:
             await run.ready()
             ended.set()
             await asyncio.gather(*payers)
-            await settled(run)
+            await wait_until_idle(run)
             async with patient_client(run.url, headers) as seller:
                 kept = await paid(seller, made["id"])
             (units,) = run.rows(ROW)
-        check(receiver, kept, receipts, units)
-
-
-def check(
-    receiver: Receiver, kept: list[str], receipts: set[str], units: tuple[int, int, int, int]
-) -> None:
-    told: dict[str, set[str]] = {}
-    for one in receiver.received:
-        told.setdefault(json.loads(one.body)["transactionId"], set()).add(one.headers["webhook-id"])
+        told: dict[str, set[str]] = {}
+        for one in receiver.received:
+            transaction = json.loads(one.body)["transactionId"]
+            told.setdefault(transaction, set()).add(one.headers["webhook-id"])
     assert len(kept) == len(set(kept)) > KILLS
     assert told.keys() == set(kept)
     assert receipts <= set(kept)

@@ -10,37 +10,30 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
-from tests.support.goods import random_bytes
 from tests.support.machine_faults import MARK, OPEN, OWED, count_alerts
 from tests.support.product_process import (
     PATIENCE,
     Process,
     ProductSetup,
+    app_headers,
+    create_application,
     patient_client,
     rows,
     run_command,
     sandbox_telegram,
-    start_bot,
     until,
 )
 from tests.support.raw_payers import posted, request_of
 from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination, texts
-from tests.support.service_harness import NEW, REQUESTS_PATH
 from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
-
-if TYPE_CHECKING:
-    import httpx
-
 
 PAYERS, HELD = 4, 3
 UNITS = 100_000
-CODE = "ALBUM-4711"
 
 
 @pytest.fixture
@@ -74,7 +67,7 @@ async def test_acknowledged_work_continues_from_the_backup_elsewhere(
             sam = await seller_with_destination(stage.world)
             card = await sam.card(f"/drop {UNITS} 5 USD Ticket", "Ticket")
             drop = link_of(card).rpartition("/")[2]
-            keys = await credentials(lost)
+            keys = await create_application(lost)
             hooked = await made_by_api(run, keys, receiver)
             receipts, others = set[str](), set[str]()
             crowd = [
@@ -109,49 +102,9 @@ async def test_acknowledged_work_continues_from_the_backup_elsewhere(
             assert await run.stop() == 0
 
 
-async def test_what_was_bought_comes_back_with_the_backup(tmp_path: Path) -> None:
-    """A code and a file of several parts, from the receipts that payers have."""
-    lost, kept, new = tmp_path / "lost", tmp_path / "kept.db", tmp_path / "new"
-    lost.mkdir()
-    new.mkdir()
-    keys, album = await credentials(lost), random_bytes(600_000)
-    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with start_bot(lost, "service", unseen=[CODE]) as run:
-        await run.ready()
-        async with patient_client(run.url, headers) as seller:
-            sent = await seller.post("/v3/files?name=album.zip", content=album)
-            goods = ({"codes": [CODE]}, {"fileId": sent.json()["id"]})
-            sold = [await sale(seller, delivery) for delivery in goods]
-        code, out, err = await run_command(lost, "backup", str(kept))
-        assert (code, err) == (0, []), out
-        await run.kill()
-    shutil.rmtree(lost)
-    code, _, err = await run_command(new, "restore", str(kept))
-    assert code == 0, err
-    async with start_bot(new, "service", unseen=[CODE]) as run, patient_client(run.url) as payer:
-        await run.ready()
-        assert CODE in (await payer.get(sold[0])).text
-        assert (await payer.get(f"{sold[1]}/file")).content == album
-
-
-async def sale(seller: httpx.AsyncClient, delivery: dict[str, Any]) -> str:
-    """Sell something that brings this; return the path of the receipt."""
-    made = await seller.post(REQUESTS_PATH, json=NEW | {"delivery": delivery})
-    got = await posted(str(seller.base_url).rstrip("/"), made.json()["id"], "p" * 32)
-    assert got.status == 303, got.text
-    return f"/pay/{got.location.partition('/pay/')[2]}"
-
-
-async def credentials(folder: Path) -> dict[str, str]:
-    code, out, err = await run_command(folder, "apps", "create", "shop")
-    assert code == 0, err
-    return dict(line.split("=", 1) for line in out)
-
-
 async def made_by_api(run: Process, keys: dict[str, str], receiver: Receiver) -> str:
     """Make a request of another application whose webhooks go to its own endpoint."""
-    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with patient_client(run.url, headers) as seller:
+    async with patient_client(run.url, app_headers(keys)) as seller:
         return str((await request_of(seller, receiver.url, UNITS))["id"])
 
 

@@ -1,15 +1,14 @@
-"""The process: its start, readiness, stop, and its answers to bad settings."""
+"""The process: its start, readiness, stop, where it listens, its answers to bad settings."""
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import os
 import pty
+import re
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import termios
@@ -17,8 +16,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from bot.core.text.translations import languages
 from bot.sandbox.world.errors import Fault
@@ -28,18 +25,20 @@ from tests.support.http_messages import http_response
 from tests.support.product_process import (
     OURS,
     PATIENCE,
+    ProductSetup,
+    app_headers,
+    create_application,
     patient_client,
-    rows,
     run_command,
     running_product,
-    sandbox_telegram,
     start_bot,
     status,
     telegram_at,
     until,
 )
 from tests.support.scripted_server import open_scripted_server
-from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_destination
+from tests.support.sellers_and_payers import pay, seller, seller_with_destination
+from tests.support.service_harness import DROP, NEW, REQUESTS_PATH, form_token
 from tests.support.source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -65,22 +64,6 @@ async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
     finally:
         over.set()
         server.close()
-
-
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
-    tmp_path: Path, how: signal.Signals
-) -> None:
-    async with running_product(tmp_path) as (stage, run):
-        assert await status(f"{run.url}/livez") == 200
-        async with patient_client() as http:
-            ready = await http.get(f"{run.url}/readyz")
-        checks = {"database": "ok", "telegram": "ok", "workers": "ok"}
-        told = {"status": "ok", "checks": checks, "role": "all", "lead": True}
-        assert (ready.status_code, ready.json()) == (200, told)
-        await stage.world.wait_for(lambda: stage.world.calls_of("setMyShortDescription"), PATIENCE)
-        assert await run.stop(how) == 0
-        assert await status(f"{run.url}/livez") == 0
 
 
 async def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
@@ -119,32 +102,29 @@ def _take_terminal() -> None:
 
 
 async def test_the_log_names_the_database_and_says_that_it_is_new(tmp_path: Path) -> None:
-    """A start in the wrong folder would serve an empty one in silence."""
+    """A start in the wrong folder would serve an empty one in silence.
+
+    Files that others may read are closed to them. SIGINT and SIGHUP stop it as SIGTERM does.
+    """
     given = {"DATABASE_URL": "sqlite:///data/bot.db", "LOG_LEVEL": "warning"}
     place = f"database={tmp_path}/data/bot.db"
     async with start_bot(tmp_path, "service", **given) as run:
         assert place in await run.line("new empty database")
         await until(lambda: _serves(run.url))
-        assert await run.stop() == 0
+        assert await run.stop(signal.SIGINT) == 0
+    for name in ("bot.db", "bot.key"):  # as an earlier version left them
+        (tmp_path / "data" / name).chmod(0o644)
     async with start_bot(tmp_path, "service", **given | {"LOG_LEVEL": "info"}) as run:
         assert place in await run.line("database opened")
         await run.ready()
-        assert await run.stop() == 0
+        assert await run.stop(signal.SIGHUP) == 0
         assert not any("new empty" in line for line in run.err)
+        closed = [line for line in run.err if "file was readable by other users" in line]
+        assert len(closed) == 2
 
 
 async def _serves(url: str) -> bool:
     return await status(f"{url}/livez") == 200
-
-
-async def test_a_start_on_a_database_that_was_moved_ends_with_2(tmp_path: Path) -> None:
-    """Its DATABASE_URL is the old one: the payments come to the server."""
-    await asyncio.to_thread((tmp_path / "bot-moved-20261128T050000Z.db").touch)
-    code, out, err = await run_command(tmp_path, "service")
-    assert (code, out, len(err)) == (2, [], 1)
-    assert err[0].startswith(f"DATABASE_URL: {tmp_path}/bot.db was moved to a PostgreSQL server")
-    code, out, _ = await run_command(tmp_path, "doctor")
-    assert (code, out[0]) == (1, f"FIX  database: {err[0]}")
 
 
 async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path: Path) -> None:
@@ -180,13 +160,15 @@ async def _presented(http: httpx.AsyncClient) -> bool:
 
 
 async def test_sigterm_ends_it_while_webhook_and_telegram_hang(tmp_path: Path) -> None:
-    """What can't finish is left for the next start: exit 0 within ten seconds, nothing lost."""
+    """What can't finish is left for the next start: exit 0 within ten seconds, nothing lost.
+
+    A second signal does not cut that short.
+    """
     async with (
         silent() as (port, asked),
         running_product(tmp_path, WEBHOOK_ALLOW="127.0.0.1") as (stage, run),
     ):
-        _, made, _ = await run_command(tmp_path, "apps", "create", "shop")
-        keys = dict(line.split("=", 1) for line in made)
+        keys = await create_application(tmp_path)
         run.secrets |= {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
         link = await _create(run.url, keys, f"http://127.0.0.1:{port}/hook")
         assert (await pay(link)).status_code == 303
@@ -194,63 +176,44 @@ async def test_sigterm_ends_it_while_webhook_and_telegram_hang(tmp_path: Path) -
         sam = await seller_with_destination(stage.world)
         stage.world.faults.add(Fault("delay", "sendMessage", seconds=600))
         await sam.say("/help", "In one line")
+        run.child.send_signal(signal.SIGTERM)
+        await run.line("stopping")
         assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
         left = run.rows("SELECT queue FROM outbox WHERE state IN ('leased', 'waiting')")
         assert sorted(left) == [("messages",), ("webhooks",)]
 
 
 async def _create(url: str, keys: dict[str, str], webhook: str) -> str:
-    body = {
-        "product": {"name": "Coffee"},
-        "instrumentCurrencyCode": "USD",
-        "receivers": [{"sendAmount": 5, "destination": "alice"}],
-        "expirationType": "never",
-        "notifications": {"webhook": {"webhookUrl": webhook, "customParameters": {}}},
-    }
-    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with patient_client() as http:
-        answer = await http.post(f"{url}/v3/paymentRequests", json=body, headers=headers)
+    body = NEW | {"notifications": {"webhook": {"webhookUrl": webhook}}}
+    async with patient_client(url, app_headers(keys)) as http:
+        answer = await http.post("/v3/paymentRequests", json=body)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["paymentRequestUrl"])
 
 
-async def test_a_second_signal_does_not_cut_the_stop_short(tmp_path: Path) -> None:
-    async with running_product(tmp_path) as (stage, run):
-        sam = await seller_with_destination(stage.world)
-        stage.world.faults.add(Fault("delay", "sendMessage", seconds=600))
-        await sam.say("/help", "In one line")
-        run.child.send_signal(signal.SIGTERM)
-        await run.line("stopping")
-        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
-
-
-async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> None:
-    async with (
-        silent() as (port, asked),
-        start_bot(
-            tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
-        ) as run,
-    ):
-        await asyncio.wait_for(asked.wait(), PATIENCE)
-        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
-
-
 async def test_payers_are_served_while_telegram_is_unreachable_at_the_start(tmp_path: Path) -> None:
-    """/readyz is degraded with the reason until Telegram is there, as when it fails later."""
-    _, made, _ = await run_command(tmp_path, "apps", "create", "shop")
-    keys = dict(line.split("=", 1) for line in made)
-    port = free_port()
-    async with start_bot(
-        tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
-    ) as run:
+    """/readyz is degraded with the reason until Telegram is there, as when it fails later.
+
+    A mail server that is away is named too, by the error's name: its address has a password in it.
+    """
+    keys, port = await create_application(tmp_path), free_port()
+    given = {"BOT_TOKEN": TOKEN, "TELEGRAM_API_URL": f"http://127.0.0.1:{port}"}
+    given |= {"SMTP_URL": "smtp://shop:geheim@127.0.0.1:1", "SMTP_FROM": "a@example.org"}
+    async with start_bot(tmp_path, "run", unseen=["geheim"], **given) as run:
         await run.line("telegram not reached")
-        checks = {"database": "ok", "workers": "ok", "telegram": "NetworkError"}
-        assert await readiness(run.url) == (200, "degraded", checks)
+        checks = {"database": "ok", "workers": "ok", "mail": "MailRefused"}
+
+        async def is_degraded() -> bool:
+            told = (200, "degraded", checks | {"telegram": "NetworkError"})
+            return await readiness(run.url) == told
+
+        await until(is_degraded)
         link = await _create(run.url, keys, "https://shop.example/hook")
         assert (await pay(link)).status_code == 303
         async with telegram_at(port):
             await run.ready()
-            assert await readiness(run.url) == (200, "ok", checks | {"telegram": "ok"})
+            told = checks | {"telegram": "ok"}
+            assert await readiness(run.url) == (200, "degraded", told)
             assert await run.stop() == 0
 
 
@@ -266,7 +229,7 @@ async def test_payers_are_served_while_telegram_hangs_at_the_start(tmp_path: Pat
                 return await readiness(run.url) == (200, "degraded", checks)
 
             await until(serves)
-            assert await run.stop() == 0
+            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
 
 
 async def test_a_start_with_a_token_that_telegram_refuses_was_never_ready(tmp_path: Path) -> None:
@@ -292,6 +255,7 @@ async def test_a_start_with_a_token_that_telegram_refuses_was_never_ready(tmp_pa
         assert await readiness(run.url) == (503, "not ready", checks)
         readyz_was_asked.set()
         assert await run.end() == 2
+        assert run.err[-1] == "BOT_TOKEN: Telegram rejects it: copy it again"
 
 
 async def readiness(url: str) -> tuple[int, str, dict[str, str]]:
@@ -302,122 +266,176 @@ async def readiness(url: str) -> tuple[int, str, dict[str, str]]:
     return answer.status_code, told["status"], told["checks"]
 
 
-@pytest.mark.parametrize(
-    ("command", "given", "problems"),
-    [
-        (("run",), {}, ["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"]),
-        (
-            ("run",),
-            {"BOT_TOKEN": "nonsense", "PORT": "99999", "TELEGRAM_MODE": "pigeon"},
-            ["BOT_TOKEN: a token looks like", "TELEGRAM_MODE: ", "PORT: "],
-        ),
-        (
-            ("service",),
-            {"DATABASE_URL": "sqlite:////proc/none/bot.db"},
-            ["DATABASE_URL: sqlite:////proc/none/bot.db can't be used"],
-        ),
-        (
-            ("service",),
-            {"HOST": "no.such.host.invalid"},
-            ["HOST: no.such.host.invalid is not an add"],
-        ),
-        (("service",), {"PUBLIC_URL": "http://a b"}, ["PUBLIC_URL: write a complete address"]),
-        (("apps", "list"), {"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
-        (("doctor",), {"DATABASE_URL": "mysql://x"}, ["DATABASE_URL: write sqlite:///"]),
-    ],
-    ids=str,
-)
-async def test_bad_settings_end_with_2_and_one_line_each(
-    tmp_path: Path, command: tuple[str, ...], given: dict[str, str], problems: list[str]
-) -> None:
+BAD_SETTINGS: list[tuple[str, dict[str, str], list[str]]] = [
+    (
+        "run",
+        {"BOT_TOKEN": "nonsense", "PORT": "99999", "TELEGRAM_MODE": "pigeon"},
+        ["BOT_TOKEN: a token looks like", "TELEGRAM_MODE: ", "PORT: "],
+    ),
+    (
+        "service",
+        {"DATABASE_URL": "sqlite:////proc/none/bot.db"},
+        ["DATABASE_URL: sqlite:////proc/none/bot.db can't be used"],
+    ),
+    ("service", {"HOST": "no.such.host.invalid"}, ["HOST: no.such.host.invalid is not an add"]),
+    ("doctor", {"DATABASE_URL": "mysql://x"}, ["DATABASE_URL: write sqlite:///"]),
+]
+
+
+async def test_bad_settings_end_with_2_and_one_line_each(tmp_path: Path) -> None:
     """Nothing else is written, and no secret with it."""
-    code, out, err = await run_command(tmp_path, *command, **given)
-    assert (code, out, len(err)) == (2, [], len(problems)), err
-    for line, problem in zip(err, problems, strict=True):
-        assert line.startswith(problem)
-
-
-async def test_a_taken_port_ends_it_with_2_and_a_fix(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
-        code, out, err = await run_command(tmp_path, "run", BOT_TOKEN=TOKEN, PORT=port)
-    assert (code, out, len(err)) == (2, [], 1), err
-    assert err[0].startswith(f"PORT: can't listen on 127.0.0.1:{port} (")
+        reason = f"PORT: can't listen on 127.0.0.1:{port} (Address already in use)"
+        told = f"{reason}: choose another port, such as PORT=8081"
+        for command, given, problems in (*BAD_SETTINGS, ("service", {"PORT": port}, [told])):
+            code, out, err = await run_command(tmp_path, command, **given)
+            assert (code, out, len(err)) == (2, [], len(problems)), err
+            for line, problem in zip(err, problems, strict=True):
+                assert line.startswith(problem)
 
 
-async def test_a_token_that_telegram_refuses_ends_with_2(tmp_path: Path) -> None:
-    async with sandbox_telegram(tmp_path) as stage:
-        code, _, err = await run_command(
-            tmp_path, "run", **{**stage.settings, "BOT_TOKEN": "43:not-the-one-of-the-sandbox"}
-        )
-    assert code == 2
-    assert err[-1] == "BOT_TOKEN: Telegram rejects it: copy it again"
+FILE = "PUBLIC_ULR=https://example.org\nEDITOR=vi\nBOT_TOKEN: 42:secret-of-a-test\n"
+MISTAKES = {
+    ".env": "line 3 can't be read: write NAME=value",
+    "PUBLIC_ULR": "isn't a setting, so its line in .env does nothing: did you mean PUBLIC_URL?",
+    "SMTP_URI": "isn't a setting, but a variable of the environment: did you mean SMTP_URL?",
+}
+OTHER = "isn't a setting: nothing reads it from .env"
 
 
-async def test_a_key_that_does_not_fit_the_database_ends_with_2(tmp_path: Path) -> None:
-    async with running_product(tmp_path, SECRET_KEY="the first of two keys") as (stage, run):
+async def test_a_start_and_doctor_warn_of_names_that_are_no_settings(tmp_path: Path) -> None:
+    """A command that a misspelt setting fails names it too."""
+    (tmp_path / ".env").write_text(FILE)
+    secret, given = ["secret-of-a-test"], {"SMTP_URI": "smtp://mail"}
+    async with start_bot(tmp_path, "service", unseen=secret, **given) as run:
+        await run.ready()
+        for name, advice in MISTAKES.items():
+            line = await run.line(f"name={name}")
+            assert ("[warning" in line, "unknown setting" in line, advice in line) == (True,) * 3
+        line = await run.line("name=EDITOR")
+        assert f'[info     ] unknown setting name=EDITOR reason="{OTHER}"' in line
+        assert not any("dotenv" in line for line in run.err)
+    code, out, err = await run_command(tmp_path, "doctor", **given)
+    assert (code, err) == (1, [])
+    found = [f"FIX  {name}: {advice}" for name, advice in MISTAKES.items()]
+    assert out[:4] == [found[0], f"ok   EDITOR: {OTHER}", *found[1:]]
+    wrong = given | {"SMTP_FROM": "shop@example.org"}
+    code, out, err = await run_command(tmp_path, "apps", "list", **wrong)
+    named = [f"{name}: {advice}" for name, advice in MISTAKES.items()]
+    assert (code, out) == (2, [])
+    assert err == ["SMTP_URL: SMTP_FROM needs the server that takes the emails", *named]
+
+
+async def test_secrets_that_everybody_can_read_are_reported_with_the_command_that_mends_it(
+    tmp_path: Path,
+) -> None:
+    """By a start and by doctor; the command works in every folder, whatever its name."""
+    place = tmp_path / "our shop"
+    place.mkdir()
+    file = place / ".env"
+    file.write_text("METRICS_TOKEN=secret-of-a-test\n")
+    file.chmod(0o644)
+    command = f"chmod 600 '{file}'"
+    async with start_bot(place, "service", unseen=["secret-of-a-test"]) as run:
+        await run.ready()
+        line = await run.line("other users can read the secrets in a file")
+        assert ("[warning" in line, command in line) == (True, True)
+    _, out, _ = await run_command(place, "doctor")
+    told = f"FIX  .env: other users of this machine can read the secrets in it: {command}"
+    assert told in out
+    mend = await asyncio.create_subprocess_shell(command)
+    assert await mend.wait() == 0
+    _, out, _ = await run_command(place, "doctor")
+    assert not [line for line in out if ".env" in line]
+
+
+async def test_it_listens_at_each_address_of_its_host_and_names_one_of_them(tmp_path: Path) -> None:
+    """A caller over IPv4 is one to `/metrics` and to trusted proxies, whatever HOST is."""
+    async with start_bot(tmp_path, "service", HOST="::", PUBLIC_URL="") as run:
+        await run.ready()
+        assert f"address=http://127.0.0.1:{run.port} " in await run.line("money=") + " "
+        for address in ("127.0.0.1", "[::1]"):
+            assert await status(f"http://{address}:{run.port}/metrics") == 200
+        code, out, err = await run_command(tmp_path, "doctor", HOST="::", PORT=run.port)
+        assert (code, err) == (1, [])
+        assert f"ok   server: answers at http://127.0.0.1:{run.port}" in out
+        # An upload under way does not disturb the stop: no traceback in the log.
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
+        head = "Host: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99"
+        writer.write(f"POST /pay/x HTTP/1.1\r\n{head}\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
         assert await run.stop() == 0
-        code, _, err = await run_command(
-            tmp_path, "run", **stage.settings, SECRET_KEY="the second of two keys"
-        )
-    assert (code, len(err)) == (2, 1), err
-    assert err[0].startswith("SECRET_KEY: the secrets in the database were sealed with another")
+        assert b"HTTP/1.1 503 " in await reader.read()
+        writer.close()
 
 
-async def test_json_logs_are_one_object_a_line(tmp_path: Path) -> None:
-    """Foreseen trouble included: refusals of Telegram and of the form are lines as well."""
-    async with running_product(tmp_path, LOG_FORMAT="json") as (stage, run):
-        sam = await seller_with_destination(stage.world)
-        card = await sam.card("/donation 5 USD Coffee", "Coffee")
-        stage.world.faults.add(Fault("error", "sendMessage", code=502))
-        await sam.alert(pay(link_of(card)))
+async def test_the_demo_works_over_ipv6_alone(tmp_path: Path) -> None:
+    """A slash at the end is redirected for the chat's addresses too, beside the service's."""
+    async with start_bot(tmp_path, "demo", "--no-browser", HOST="::1") as run:
+        await run.ready()
+        root = f"http://[::1]:{run.port}"
+        assert await run.line("Chat with the bot:") == f"  Chat with the bot: {root}/chat"
+        assert await status(f"{root}/chat") == 200
+        async with patient_client(root) as http:
+            for path in ("/images/7", "/chat"):
+                answer = await http.get(f"{path}/")
+                assert (answer.status_code, answer.headers["location"]) == (308, path)
+
+
+async def test_the_settings_about_payers_reach_the_service(tmp_path: Path) -> None:
+    """PAYER_HOLDS, REDIRECT_SCHEMES, and a PUBLIC_URL in capitals, which is https to cookies.
+
+    A payer's browser is recognized after a restart: the key of its cookie is kept, sealed.
+    """
+    env = {"PAYER_HOLDS": "3", "REDIRECT_SCHEMES": "myapp, other", "PORT": free_port()}
+    env["PUBLIC_URL"] = "HTTPS://Pay.Example.ORG/"
+    keys = await create_application(tmp_path)
+    drop = NEW | DROP | {"totalUnits": 9}
+    async with start_bot(tmp_path, "service", **env) as run:
+        await run.ready()
+        async with patient_client(run.url, app_headers(keys)) as seller:
+            for url, code in (("ms-msdt:/id", 400), ("myapp://paid", 200)):
+                made = await seller.post(REQUESTS_PATH, json=drop | {"redirectUrl": url})
+                assert made.status_code == code
+        link = made.json()["paymentRequestUrl"]
+        assert re.fullmatch(r"https://pay\.example\.org/pay/[0-9a-f]{24}", link)
+        path = link.removeprefix("https://pay.example.org")
+        async with patient_client(run.url) as browser:
+            page = await browser.get(path)
+            cookie, attributes = page.headers["set-cookie"].split(";", 1)
+            assert attributes.endswith("; Secure")
+            known = {"Cookie": cookie}
+            form = {"token": form_token(page.text), "manner": "never"}
+            first = await browser.post(path, data=form, headers=known)
+        async with patient_client(run.url) as script:
+            forms = [{"token": f"{n:032x}", "manner": "never"} for n in range(3)]
+            posts = [await script.post(path, data=form) for form in forms]
+        assert [post.status_code for post in posts] == [303, 303, 429]  # the browser's is one more
         assert await run.stop() == 0
-        entries: list[dict[str, Any]] = [json.loads(line) for line in run.err]
-    assert {"event", "level", "timestamp"} <= set.intersection(*map(set, entries))
-    events = {entry["event"] for entry in entries}
-    assert {"ready", "telegram call failed", "payment received", "stopped"} <= events
-    assert [it["money"] for it in entries if it["event"] == "ready"] == ["sandbox"]
+    async with start_bot(tmp_path, "service", **env) as run:
+        await run.ready()
+        async with patient_client(run.url, known) as browser:
+            page = await browser.get(path)
+            form = {"token": form_token(page.text), "manner": "never"}
+            second = await browser.post(path, data=form)
+        assert second.headers["location"] == first.headers["location"]
 
 
-async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path) -> None:
-    """Also those that an earlier version left open to others, which the log then says."""
-    names = {"bot.db", "bot.db-shm", "bot.db-wal", "bot.key"}
-    async with running_product(tmp_path) as (_, run):
-        assert modes(tmp_path) == dict.fromkeys(names, 0o600)
-        await run.kill()
-    for name in ("bot.db", "bot.key"):
-        (tmp_path / name).chmod(0o644)
-    async with running_product(tmp_path) as (_, run):
-        assert modes(tmp_path) == dict.fromkeys(names, 0o600)
-        assert rows(run.database, "SELECT COUNT(*) FROM apps") == [(1,)]
-        closed = [line for line in run.err if "file was readable by other users" in line]
-        assert len(closed) == 2
-
-
-def modes(folder: Path) -> dict[str, int]:
-    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
-
-
-async def test_answers_do_not_wait_until_the_commands_are_set(tmp_path: Path) -> None:
-    async with sandbox_telegram(tmp_path) as stage:
-        stage.world.faults.add(Fault("delay", "setMyCommands", seconds=600))
-        async with stage.run() as run:
-            await run.ready()
-            async with asyncio.timeout(SIGTERM_SECONDS):
-                await seller(stage.world).say("/help", "In one line")
-            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
-
-
-async def test_a_refusal_at_the_start_is_reported_in_telegrams_words(tmp_path: Path) -> None:
-    async with sandbox_telegram(tmp_path) as stage:
-        words = "Bad Request: bad webhook: nobody is there"
-        stage.world.faults.add(Fault("error", "deleteWebhook", code=400, description=words))
-        async with stage.run() as run:
-            assert (
-                "bad webhook: nobody is there" in (await run.line("telegram not reached")).lower()
-            )
-            await run.ready()
-            assert await run.stop() == 0
+async def test_a_refusal_at_the_start_is_reported_and_answers_do_not_wait_for_the_commands(
+    stage: ProductSetup,
+) -> None:
+    """In Telegram's words; a call that sets the commands may hang."""
+    words = "Bad Request: bad webhook: nobody is there"
+    stage.world.faults.add(Fault("error", "deleteWebhook", code=400, description=words))
+    stage.world.faults.add(Fault("delay", "setMyCommands", seconds=600))
+    async with stage.run() as run:
+        line = await run.line("telegram not reached")
+        assert "bad webhook: nobody is there" in line.lower()
+        await run.ready()
+        async with asyncio.timeout(SIGTERM_SECONDS):
+            await seller(stage.world).say("/help", "In one line")
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
 
 
 async def test_a_bot_api_server_may_omit_fields_of_the_bot(tmp_path: Path) -> None:
@@ -455,30 +473,3 @@ def test_garbage_collection_is_on_after_the_imports() -> None:
     look = "import gc, bot.__main__\nprint(gc.isenabled(), gc.get_freeze_count() > 50_000)"
     told = subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True, capture_output=True)
     assert told.stdout.split() == [b"True", b"True"]
-
-
-HEAP = 64 * 1024 * 1024
-"""What glibc reserves for the heap of a thread, at a multiple of it."""
-
-
-def heaps_of_threads(pid: int) -> int:
-    """Count the heaps beside the process's own: a used part, and behind it the reserved rest."""
-    maps = Path(f"/proc/{pid}/maps").read_text("utf-8")
-    ends: dict[int, int] = {}
-    found = 0
-    for line in maps.splitlines():
-        first, mode, *_, inode = line.split()[:5]
-        begin, end = (int(one, 16) for one in first.split("-"))
-        if inode == "0" and mode == "rw-p" and begin % HEAP == 0:
-            ends[end] = begin
-        elif mode == "---p" and begin in ends:
-            found += end == ends[begin] + HEAP
-    return found
-
-
-async def test_all_threads_share_one_heap(tmp_path: Path) -> None:
-    """Each would keep the most that its thread ever needed: 55 MiB after six minutes of floods."""
-    async with running_product(tmp_path) as (stage, run):
-        sam = await seller_with_destination(stage.world)
-        await sam.alert(pay(link_of(await sam.card("/donation 5 USD Coffee", "Coffee"))))
-        assert heaps_of_threads(run.child.pid) == 0

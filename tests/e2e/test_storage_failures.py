@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ import pytest
 
 from bot.core.database.database import PROVEN_SECONDS
 from bot.core.database.opening import open_database
+from bot.core.database.sqlite import COMMIT_BYTES
 from bot.core.database.sqlite_writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
@@ -55,8 +57,13 @@ SIGTERM_SECONDS = 10
 LASTING = 2.0
 """Seconds that a fault lasts: long enough for every worker to meet it more than once."""
 
-FULL = "disk I/O error"
-"""What SQLite makes of EFBIG; a full disk's ENOSPC is "database or disk is full"."""
+FULL, NO_SPACE = "disk I/O error", "database or disk is full"
+"""What SQLite makes of EFBIG, and of a full disk's ENOSPC."""
+
+LEFT = 200 * 1024
+"""Bytes that stay free on the full disk: a few payments' worth, hundreds of the smallest write."""
+
+CROWD = 100
 
 
 def full(run: Process) -> AbstractContextManager[None]:
@@ -99,6 +106,61 @@ async def test_unstored_work_is_not_acknowledged_and_resumes_by_itself(
         )
         await run.line(OVER)
         await wait_until_well(run)
+        await assert_books_match(run, shop)
+        assert await run.stop() == 0
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a small file system."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    size = f"size={8 * COMMIT_BYTES}"
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", size, "none", str(place)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only who may mount can have a full file system")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def free(disk: Path) -> int:
+    """Return the free bytes of a file system."""
+    found = os.statvfs(disk)
+    return found.f_bavail * found.f_frsize
+
+
+@contextmanager
+def filled(disk: Path, left: int) -> Iterator[None]:
+    """Fill the file system up to `left` bytes."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        while (room := free(disk) - left) > 0:
+            file.write(b"\xff" * min(room, 2**20))
+    yield
+    ballast.unlink()
+
+
+async def test_readyz_fails_while_payments_do_and_recovers_with_the_space(
+    tmp_path: Path, disk: Path
+) -> None:
+    """Though small writes still succeed, in what a payment's failed commit left of the log."""
+    async with drop_under_load(tmp_path, DATABASE_URL=f"sqlite:///{disk}/bot.db") as (_, run, shop):
+        await wait_until_well(run)
+        with filled(disk, LEFT):
+            refused = 0
+            for round_ in range(5):
+                answers = await shop.posts(range(1 + round_ * CROWD, 1 + (round_ + 1) * CROWD))
+                refused += answers[503]
+                assert set(answers) <= {303, 503}
+            assert refused >= CROWD
+            for _ in range(3):
+                assert await health(run) == (200, 503, NO_SPACE)
+                await asyncio.sleep(PROVEN_SECONDS)
+        await asyncio.sleep(PROVEN_SECONDS)
+        await wait_until_well(run)
+        await asyncio.gather(*map(shop.pay, range(1, CROWD)))
         await assert_books_match(run, shop)
         assert await run.stop() == 0
 

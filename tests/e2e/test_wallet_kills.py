@@ -21,8 +21,9 @@ from tests.support.payout_forms import IBAN
 from tests.support.product_process import (
     PATIENCE,
     Process,
+    app_headers,
+    create_application,
     patient_client,
-    run_command,
     start_bot,
     until,
 )
@@ -125,10 +126,7 @@ async def settled(run: Process) -> None:
 async def test_twenty_kills_while_wallets_and_sellers_are_at_work(tmp_path: Path) -> None:
     """Each invoice that was paid is one payment, each checkout shows one invoice at most."""
     moments = random.Random(SEED)
-    keys = dict(
-        line.split("=", 1) for line in (await run_command(tmp_path, "apps", "create", "a"))[1]
-    )
-    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    headers = app_headers(await create_application(tmp_path))
     env = REAL_RAILS | {
         "PORT": free_port(), "PAYER_RATE": "0", "API_RATE": "0", "PAYER_HOLDS": "0",
         "HOST_CALLS": "0", "WEBHOOK_ALLOW": "127.0.0.1", "RAILS": "lightning,bank",

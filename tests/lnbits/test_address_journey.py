@@ -14,7 +14,7 @@ from tests.lnbits.lnbits_server import Lightning
 from tests.lnbits.sales import SOON, quickest_payment, sell_late, sell_one
 from tests.lnbits.test_field_packages import ask_packages
 from tests.support.lightning_wallet import serve_wallet, text_answer
-from tests.support.rail_shop import RailShop, open_rail_shop
+from tests.support.rail_shop import PRICE, RailShop, open_rail_shop
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
@@ -44,7 +44,7 @@ async def test_an_address_is_paid_and_reports_it_itself(
 
 async def test_money_after_the_reservation_is_late(tmp_path: Path, lightning: Lightning) -> None:
     async with selling(tmp_path, lightning, RESERVATION_SECONDS="5") as (shop, _):
-        await sell_late(shop, lightning)
+        assert await sell_late(shop, lightning) == ([PRICE], (0, 0))
 
 
 async def test_a_wallet_that_is_down_or_lies_costs_no_unit(

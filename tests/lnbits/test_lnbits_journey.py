@@ -47,7 +47,7 @@ async def test_money_after_the_reservation_is_late_and_recorded(
     tmp_path: Path, lightning: Lightning
 ) -> None:
     async with open_lnbits_shop(tmp_path, lightning, RESERVATION_SECONDS="5") as shop:
-        await sell_late(shop, lightning)
+        assert await sell_late(shop, lightning) == ([PRICE], (0, 0))
 
 
 async def test_a_payment_is_told_once_however_often_lnbits_tells_it(

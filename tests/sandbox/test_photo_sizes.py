@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
@@ -83,17 +83,6 @@ async def test_a_picture_sent_as_a_file_keeps_its_bytes_and_has_a_thumbnail(
 async def test_another_file_has_no_thumbnail(bot: Bot, sam: people.Person) -> None:
     sam.send_document("a.txt", b"x")
     assert "thumbnail" not in (await bot.update())["message"]["document"]
-
-
-@pytest.mark.parametrize(("more", "taken"), [(0, True), (1, False)])
-async def test_the_bot_downloads_files_of_at_most_20_mb(
-    bot: Bot, sam: people.Person, more: int, *, taken: bool
-) -> None:
-    sam.send_document("a.bin", b"x" * (20 * 1024 * 1024 + more))
-    file_id = (await bot.update())["message"]["document"]["file_id"]
-    answer: dict[str, Any] = await bot.call("getFile", file_id=file_id)
-    assert answer["ok"] is taken
-    assert taken or answer["description"] == "Bad Request: file is too big"
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,18 @@ async def run_command(folder: Path, *command: str, **env: str) -> tuple[int, lis
     return code, run.out, run.err
 
 
+async def create_application(folder: Path, **env: str) -> dict[str, str]:
+    """Create an application by its command; return its credentials, named as the command does."""
+    code, lines, errors = await run_command(folder, "apps", "create", "shop", **env)
+    assert code == 0, errors
+    return dict(line.split("=", 1) for line in lines)
+
+
+def app_headers(keys: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of an application's calls."""
+    return {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+
+
 @dataclass
 class ProductSetup:
     """A sandbox world, its Bot API server, and a folder to run the product in."""
@@ -274,8 +286,7 @@ async def foreign_service(
     """Run a payment service in its own process and folder; yield credentials for it."""
     folder = folder / "there"
     folder.mkdir()
-    _, made, _ = await run_command(folder, "apps", "create", "bot")
-    keys = dict(line.split("=", 1) for line in made)
+    keys = await create_application(folder)
     secret = {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
     async with start_bot(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
         yield await run.ready(), keys

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import zxingcpp
 from PIL import Image
 
-from tests.support.product_process import Process, foreign_service, patient_client, until
+from tests.support.product_process import (
+    Process,
+    app_headers,
+    foreign_service,
+    patient_client,
+    until,
+)
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
@@ -128,8 +134,7 @@ async def open_rail_shop(folder: Path, **settings: str) -> AsyncIterator[RailSho
     async with AsyncExitStack() as stack:
         service = foreign_service(folder, **REAL_RAILS, **settings)
         run, keys = await stack.enter_async_context(service)
-        own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-        seller = await stack.enter_async_context(patient_client(run.url, own))
+        seller = await stack.enter_async_context(patient_client(run.url, app_headers(keys)))
         payer = await stack.enter_async_context(patient_client(run.url))
         yield RailShop(run, seller, payer)
 

@@ -188,6 +188,15 @@ async def test_a_missing_database_is_reported_and_not_created(tmp_path: Path) ->
     assert not os.listdir(tmp_path)  # noqa: PTH208 - no wait for a folder of the test
 
 
+async def test_a_database_that_was_moved_to_a_server_is_reported(tmp_path: Path) -> None:
+    """DATABASE_URL is the old one: the payments come to the server."""
+    (tmp_path / "bot-moved-20261128T050000Z.db").touch()
+    found = (await examined(f"sqlite:///{tmp_path}/bot.db"))[0]
+    assert (found.name, found.ok) == ("database", False)
+    moved = f"DATABASE_URL: {tmp_path}/bot.db was moved to a PostgreSQL server"
+    assert found.text.startswith(moved)
+
+
 async def test_a_database_of_a_later_version_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     start_once(url)

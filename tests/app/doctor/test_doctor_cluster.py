@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from typing import Any, cast
 
 import psycopg
@@ -25,7 +24,7 @@ from bot.core.database.postgres.connection import Connection, Server
 from bot.core.database.urls import Address
 from bot.core.replicas.membership import HeartbeatTimeouts, ReplicaInfo
 from bot.core.replicas.replica import BeatingReplica
-from tests.support.databases import rows
+from tests.support.databases import PostgresDatabases, rows
 from tests.support.postgres_server import PostgresServer
 from tests.support.tiny_pooler import PooledConnection
 
@@ -63,11 +62,11 @@ def loaded(url: str, **given: Any) -> Settings:
 
 
 @asynccontextmanager
-async def replica(url: str, role: str = "all", **given: Any) -> AsyncIterator[BeatingReplica]:
+async def replica(url: str, role: str = "all") -> AsyncIterator[BeatingReplica]:
     """Run a replica, which leads if its role lets it and nobody else does."""
     database = engine.open_postgres(url)
     known = ReplicaInfo(role, "1.0", 1, digest_settings(loaded(url)))
-    one = BeatingReplica(database, replace(known, **given), clock.now, QUICK)
+    one = BeatingReplica(database, known, clock.now, QUICK)
     try:
         await one.start()
         if role != "api":
@@ -126,11 +125,6 @@ async def test_a_recovery_that_was_not_marked_is_told_with_the_command(
     assert "run restore --in-place" in found["timeline"].text
 
 
-async def test_a_database_that_nobody_serves_is_sound(url: str) -> None:
-    found = await examined(url)
-    assert (found["replicas"].ok, found["replicas"].text) == (True, "none is running")
-
-
 async def test_a_killed_replica_is_found_before_the_others_forget_it(
     server: PostgresServer, url: str
 ) -> None:
@@ -143,25 +137,6 @@ async def test_a_killed_replica_is_found_before_the_others_forget_it(
         found = await examined(url)
     assert not found["replicas"].ok
     assert found["replicas"].text.startswith("killed (all) hasn't been heard from for ")
-
-
-async def test_replicas_that_differ_are_found(url: str) -> None:
-    odd = digest_settings(loaded(url, payer_rate="5/minute"))
-    async with replica(url), replica(url, "api", settings=odd) as other:
-        found = await examined(url)
-    assert f"{other.owner} was started with other settings" in found["replicas"].text
-    assert ": PAYER_RATE." in found["replicas"].text
-
-
-async def test_an_upgrade_that_has_not_ended_is_found(url: str) -> None:
-    async with replica(url), replica(url, "api", version="0.9"):
-        assert "different versions are running" in (await examined(url))["replicas"].text
-
-
-async def test_a_cluster_that_nobody_leads_is_found(url: str) -> None:
-    async with replica(url, "api"):
-        found = await examined(url)
-    assert "start one with --role all or lead" in found["lead"].text
 
 
 FAULTS = {
@@ -188,12 +163,13 @@ async def test_a_fault_of_the_server_is_found(server: PostgresServer, url: str, 
     assert told in text
 
 
-async def test_a_server_that_may_lose_everything_is_found() -> None:
-    with PostgresServer() as server:
-        url = server.clone("unsafe")
-        with closing(open_database(url)) as database:
-            open_vault(loaded(url), database)
-        assert "fsync is off" in (await examined(url))["database"].text
+async def test_a_server_that_may_lose_everything_is_found(postgres: PostgresDatabases) -> None:
+    """As the server of all other tests does."""
+    url = postgres.new()
+    with closing(open_database(url)) as database:
+        open_vault(loaded(url), database)
+    assert "fsync is off" in (await examined(url))["database"].text
+    postgres.drop(url)
 
 
 async def test_another_encoding_is_found(server: PostgresServer) -> None:

@@ -104,15 +104,6 @@ def test_with_secret_key_there_is_no_key_file(
     assert names() == {"data", "kept.db"}
 
 
-def test_without_a_database_no_file_is_created() -> None:
-    refused = run_bot("backup", "kept.db")
-    assert (refused.exit_code, refused.stderr) == (
-        1,
-        "DATABASE_URL: there is no database at data/bot.db: start the bot once or fix the path\n",
-    )
-    assert names() == set()
-
-
 @pytest.mark.usefixtures("_used")
 def test_a_missing_folder_is_reported_in_one_line() -> None:
     refused = run_bot("backup", "nowhere/kept.db")
