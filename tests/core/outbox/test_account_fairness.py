@@ -31,6 +31,16 @@ class Crowd(QueueHarness):
         for word in words:
             outbox.put(tx, self.queue, lane, {"word": word}, self.clock(), account=account)
 
+    def flood(self, accounts: int, times: int = 1) -> None:
+        """Put messages of many accounts, each in a lane of its own, in turn; words name them."""
+
+        def put(tx: Transaction) -> None:
+            for number in range(accounts):
+                self._cause(tx, f"{number}", f"{number:03d}", [f"{number}"])
+
+        for _ in range(times):
+            self.db.run(put)
+
     def serves(self, count: int = 1000) -> list[str]:
         """Claim and settle one after the other while something may go; the words."""
         words: list[str] = []
@@ -56,8 +66,7 @@ def groups(count: int) -> Iterable[str]:
 
 @pytest.mark.long
 def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> None:
-    for number in range(40):
-        crowd.cause(f"chatty {number}", f"{number:03d}", *["flood"] * 20)
+    crowd.flood(40, 20)
     crowd.serves(200)
     crowd.cause("pat", "zzz", "1", "2", "3")
     assert crowd.serves(3) == ["1", "2", "3"]
@@ -79,8 +88,7 @@ def test_an_account_in_two_hundred_lanes_has_the_turns_of_one_account(
 
 def test_an_account_just_before_a_flood_waits_no_longer_than_the_flood(crowd: Crowd) -> None:
     crowd.cause("pat", "zzz", "1")
-    for number in range(30):
-        crowd.cause(f"{number}", f"{number:03d}", *["flood"] * 9)
+    crowd.flood(30, 9)
     crowd.serves(31)
     crowd.cause("pat", "zzz", "2")
     assert crowd.serves(1) == ["2"]
@@ -130,8 +138,7 @@ def test_an_account_with_a_growing_backlog_comes_behind_occasional_ones(crowd: C
     lags = []
     for second in range(60):
         crowd.clock.advance(1)
-        for number in range(30):
-            crowd.cause(f"chatty {number}", f"{number:03d}", "flood")
+        crowd.flood(30)
         if second % 3 == 0:
             crowd.cause("pat", "zzz", "pat")
         served = crowd.serves(10)
@@ -145,8 +152,7 @@ def test_accounts_with_equal_backlogs_are_served_equally(crowd: Crowd) -> None:
     served: Counter[str] = Counter()
     for _ in range(60):
         crowd.clock.advance(1)
-        for number in range(30):
-            crowd.cause(f"{number}", f"{number:03d}", f"{number}")
+        crowd.flood(30)
         served.update(crowd.serves(10))
     assert max(served.values()) - min(served.values()) <= 4
     assert len(served) == 30

@@ -351,6 +351,7 @@ SKEWS = [(0, 0, 0), (-20, 0, 50), (-500, 0, 500), (0, -1000, 0), (1000, 0, -1000
 
 
 @pytest.mark.long
+@pytest.mark.only(SQLITE, "arithmetic, one claim after the other; test_races has the races")
 @pytest.mark.parametrize("skews", SKEWS)
 @pytest.mark.parametrize(
     ("pace", "lanes_used"), [(Pace(33, burst=2), 400), (Pace(SECOND), 1)], ids=["queue", "lane"]

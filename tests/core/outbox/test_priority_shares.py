@@ -41,22 +41,24 @@ def waiting(post: QueueHarness, **counts: int) -> None:
     post.clock.advance(NOTICE_PATIENCE / 1000)
 
 
-@pytest.mark.parametrize(
-    ("replies", "alerts", "notices", "order"),
-    [
-        (16, 16, 16, "RAARAANARAARAANA"),
-        (16, 16, 0, "RAARAAARAARAAARA"),
-        (16, 0, 16, "RRNRRNRRNRRN"),
-        (0, 16, 16, "AAAANAAAAANAAAAA"),
-        (16, 2, 0, "RAARRRRRRRRR"),
-        (0, 0, 8, "NNNNNNNN"),
-    ],
-)
+TURNS = [
+    # replies, alerts and notices that wait, and the order in which they go
+    (16, 16, 16, "RAARAANARAARAANA"),
+    (16, 16, 0, "RAARAAARAARAAARA"),
+    (16, 0, 16, "RRNRRNRRNRRN"),
+    (0, 16, 16, "AAAANAAAAANAAAAA"),
+    (16, 2, 0, "RAARRRRRRRRR"),
+    (0, 0, 8, "NNNNNNNN"),
+]
+
+
 def test_waiting_classes_take_turns_and_unused_turns_go_to_the_others(
-    post: QueueHarness, replies: int, alerts: int, notices: int, order: str
+    db: Database, clock: Clock
 ) -> None:
-    waiting(post, reply=replies, alert=alerts, notice=notices)
-    assert sends(post, len(order)) == order
+    for replies, alerts, notices, order in TURNS:
+        post = QueueHarness(db, Queue(order, lease=60_000), clock)
+        waiting(post, reply=replies, alert=alerts, notice=notices)
+        assert sends(post, len(order)) == order
 
 
 def test_a_new_notice_leaves_its_turns_to_alerts_and_not_to_replies(post: QueueHarness) -> None:

@@ -209,9 +209,9 @@ async def test_a_database_that_fails_is_waited_out(
         await hands.took(1)
         await ended(post)  # a message whose outcome can't be stored would keep its lane
         with capture_logs() as logs:
-            post.db.run(lambda tx: tx.execute("ALTER TABLE lanes RENAME TO away"))
+            await post.db.transaction(lambda tx: tx.execute("ALTER TABLE lanes RENAME TO away"))
             await until(logged)
-            post.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO lanes"))
+            await post.db.transaction(lambda tx: tx.execute("ALTER TABLE away RENAME TO lanes"))
         await put(post, "a", "two")
         assert await hands.took(2) == ["one", "two"]
     assert {line["event"] for line in logs} == {"queue can't be read"}

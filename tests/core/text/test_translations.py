@@ -28,12 +28,13 @@ def test_a_tag_chooses_its_language_or_else_english(tag: str | None, language: s
     assert choose(tag) == language
 
 
-@pytest.mark.parametrize("language", languages())
-def test_every_language_has_the_same_keys_with_the_same_values(language: str) -> None:
-    ours, theirs = messages(DEFAULT), messages(language)
-    assert ours.keys() == theirs.keys()
-    for key, source in ours.items():
-        assert set(VARIABLE.findall(source)) == set(VARIABLE.findall(theirs[key])), key
+def test_every_language_has_the_same_keys_with_the_same_values() -> None:
+    ours = messages(DEFAULT)
+    for language in languages()[1:]:
+        theirs = messages(language)
+        assert ours.keys() == theirs.keys()
+        for key, source in ours.items():
+            assert set(VARIABLE.findall(source)) == set(VARIABLE.findall(theirs[key])), key
 
 
 @pytest.mark.long
