@@ -13,6 +13,7 @@ import pytest
 from bot.core.database.database import Transaction
 from bot.core.database.postgres.connection import SqlError
 from bot.core.database.postgres.engine import WRITERS, PostgresDatabase
+from bot.core.database.postgres.transactions import OVERTAKEN_RUNS
 from bot.core.errors import ConstraintError
 from tests.support.listeners import listening
 from tests.support.writer_harness import PUT, fail, put
@@ -37,13 +38,18 @@ async def names(db: PostgresDatabase) -> list[str]:
     return [row["name"] for row in await db.query(NAMES)]
 
 
-async def test_a_broken_rule_is_named_without_the_rows_values(db: PostgresDatabase) -> None:
+async def test_a_broken_rule_is_named_after_a_few_runs_without_the_rows_values(
+    db: PostgresDatabase,
+) -> None:
     """Logs get the error, and rows hold payers' data."""
+    counted: list[tuple[str, ...]] = []
+    db.count_with(lambda *names: counted.append(names))
     await db.transaction(partial(put, name="secret"))
     with pytest.raises(ConstraintError, match="kept_secrets_pkey") as raised:
         await db.transaction(partial(put, name="secret"))
     assert "=(secret)" not in str(raised.value)
     assert raised.value.__cause__ is None
+    assert counted.count(("database_retries", "23505")) == OVERTAKEN_RUNS - 1
 
 
 async def test_a_bug_in_a_statement_or_a_value_stays_visible(db: PostgresDatabase) -> None:

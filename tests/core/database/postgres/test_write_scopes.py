@@ -17,12 +17,15 @@ from bot.core.database.postgres.engine import (
     open_postgres,
 )
 from bot.core.errors import NoLongerLead, StorageError
+from tests.support.product_process import until
 from tests.support.writer_harness import put
 
 SECONDS = 10.0
 ROUNDS = 25
-COUNTER = "SELECT sealed FROM kept_secrets WHERE name = 'counter'"
-COUNT_UP = "UPDATE kept_secrets SET sealed = :sealed WHERE name = 'counter'"
+LOCK_WAITS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
 APPOINT = "UPDATE slices SET owner = :owner, term = :term WHERE name = 'chat'"
 
 
@@ -34,21 +37,29 @@ def other(url: str) -> Iterator[PostgresDatabase]:
     database.close()
 
 
-def count_up(tx: Transaction) -> None:
-    """Read a number, then write the next one."""
-    row = tx.one(COUNTER)
-    assert row
-    tx.execute(COUNT_UP, sealed=str(int(row["sealed"]) + 1))
-
-
 async def test_transactions_of_a_write_scope_run_one_at_a_time_in_all_replicas(
     db: PostgresDatabase, other: PostgresDatabase
 ) -> None:
-    await db.transaction(partial(put, name="counter"))
-    await db.transaction(lambda tx: tx.execute(COUNT_UP, sealed="0"))
-    views = [db.in_write_scope("chat"), other.in_write_scope("chat")]
-    await asyncio.gather(*(view.transaction(count_up) for view in views for _ in range(ROUNDS)))
-    assert await db.one(COUNTER) == {"sealed": str(2 * ROUNDS)}
+    ours, theirs = db.in_write_scope("chat"), other.in_write_scope("chat")
+    began, may_end, entered = threading.Event(), threading.Event(), threading.Event()
+
+    def hold(tx: Transaction) -> None:
+        began.set()
+        while not may_end.is_set():
+            tx.query("SELECT pg_sleep(0.01)::text")  # the server ends a transaction that is idle
+
+    async def goes_on() -> bool:
+        return entered.is_set() or bool(await db.query(LOCK_WAITS))
+
+    await ours.transaction(lambda _tx: None)  # its row is there
+    first = asyncio.create_task(ours.transaction(hold))
+    await asyncio.to_thread(began.wait, SECONDS)
+    second = asyncio.create_task(theirs.transaction(lambda _tx: entered.set()))
+    await until(goes_on)
+    assert not entered.is_set()
+    may_end.set()
+    await asyncio.gather(first, second)
+    assert entered.is_set()
 
 
 async def test_a_write_scope_under_way_leaves_threads_to_other_transactions(
