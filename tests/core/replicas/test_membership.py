@@ -138,7 +138,7 @@ def test_an_outage_of_the_database_changes_no_lead(cluster: Cluster) -> None:
     cluster.cut_off = {first, second}
     cluster.beat(60)
     cluster.cut_off = {first}
-    cluster.beat(4)
+    cluster.beat(8)
     cluster.cut_off = set()
     cluster.beat(4)
     assert cluster.lead() == first.leads["chat"] == WriteLease(first.owner, 1)
@@ -180,6 +180,10 @@ def test_of_two_that_stand_one_wins(cluster: Cluster) -> None:
     assert leads == [{"chat": cluster.lead()}]
     assert cluster.lead().term == 2
     assert first.owner not in cluster.living()
+    late = next(member.owner for member in (second, third) if not member.leads)
+    former = WriteLease(first.owner, 1)  # as the other one has found it as well
+    won = cluster.database.run(lambda tx: membership.take_over_lead(tx, late, "chat", former))
+    assert won is None
 
 
 def test_a_lead_that_was_handed_over_is_free_at_once(cluster: Cluster) -> None:
@@ -187,7 +191,12 @@ def test_a_lead_that_was_handed_over_is_free_at_once(cluster: Cluster) -> None:
     cluster.beat(4)
     lead = first.resign("chat")
     assert lead
-    cluster.database.run(lambda tx: membership.hand_over_lead(tx, "chat", lead))
+
+    def hand_over(tx: Transaction) -> set[str]:
+        membership.hand_over_lead(tx, "chat", lead)
+        return tx.topics
+
+    assert cluster.database.run(hand_over) == {membership.TOPIC}
     with pytest.raises(NoLongerLead):
         cluster.database.in_write_scope("chat", lead=lead).run(lambda _tx: None)
     cluster.beat(2)
