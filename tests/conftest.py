@@ -20,16 +20,15 @@ from tests.support.databases import (
     POSTGRESQL,
     SQLITE,
     PostgresDatabases,
+    copy_empty,
     open_quick,
     postgres_databases,
 )
-from tests.support.empty_database import copy_empty
+from tests.support.http_peers import Receiver, ScriptedServer, open_receiver, open_scripted_server
 from tests.support.real_rails import ScriptedRail, make_bank, open_real_service
-from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import KEY, LOOPBACK, Clock, ServiceHarness, open_service
 from tests.support.webhook_delivery import Endpoint
-from tests.support.webhook_receiver import Receiver, open_receiver
 
 settings.register_profile(
     "slow machine",

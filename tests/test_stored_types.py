@@ -10,6 +10,7 @@ import pkgutil
 import types
 from collections.abc import Iterator
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import find
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import bot
 from bot.core import errors, exact_json, stored_json
+from tests.support import source_tree
 
 NEWER = {"of_a_newer_version": {"any": ["value"]}}
 """A field that no type of this version has."""
@@ -27,8 +29,8 @@ CALLS = ("stored_json.read", "stored_json.write")
 def stored_by(module: types.ModuleType) -> Iterator[Any]:
     """Yield the types of the columns that a module reads or writes, and those of its queues."""
     names = vars(module)
-    for call in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in CALLS:
+    for _, call in source_tree.nodes(ast.Call, [Path(inspect.getfile(module))]):
+        if source_tree.dotted(call.func) in CALLS:
             kind = ast.unparse(call.args[0])
             if kind.partition(".")[0] in names:  # no parameter; the callers name the type
                 yield eval(kind, names)

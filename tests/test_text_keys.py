@@ -225,7 +225,7 @@ SHAPE = re.compile(r"(?:[a-z]+-|\{\}-)(?:[a-z-]|\{\})*")
 def asked() -> Iterator[tuple[str, str, set[str] | None]]:
     """Return the place, the key and the values of a text look-up; None if the code hides them."""
     for path, node in source_tree.nodes(ast.Call, CODE):
-        if (called := ast.unparse(node.func)) in CALLS:
+        if (called := source_tree.dotted(node.func)) in CALLS:
             where = f"{path.relative_to(BOT.parent)}:{node.lineno}"
             place = CALLS[called]
             known = {"name"} if called == SEND_TEXT else set()

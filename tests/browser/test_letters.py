@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.notifications.test_letter_text import html
 from tests.support.chromium import DESK, PHONE, SMALL, fits
-from tests.support.letters import letter
+from tests.support.mail import letter
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, ViewportSize

@@ -10,9 +10,9 @@ from bot.chat.payments.client import Client
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.claim_steps import ClaimSteps, open_claim_steps
+from tests.support.http_peers import ScriptedServer
 from tests.support.reconciler_service import RecordedSleep
 from tests.support.request_jobs import HandCashJobs, handcash_jobs
-from tests.support.scripted_server import ScriptedServer
 from tests.support.shared_cards import SharedCards, open_shared_cards
 
 

@@ -18,11 +18,10 @@ from bot.core.database.database import Database
 from bot.core.database.opening import open_database
 from bot.core.database.urls import is_postgres, sqlite_path
 from tests.support.command_line import run_at_terminal, run_bot
-from tests.support.databases import SQLITE, rows, text_of
+from tests.support.databases import SQLITE, rows, sqlite, text_of
 from tests.support.machine_faults import locked
 from tests.support.payer_data import ANNA, ASKED, BOB
 from tests.support.service_harness import NOON, open_service
-from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from click.testing import Result

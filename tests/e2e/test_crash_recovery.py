@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world.errors import Fault
+from tests.support.asgi_server import open_tcp_relay
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import MARK, wait_until_idle
 from tests.support.product_process import (
@@ -28,7 +29,6 @@ from tests.support.sellers_and_payers import (
     seller_with_destination,
     texts,
 )
-from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from tests.support.free_ports import free_port
-from tests.support.handcash_server import HandCash, Made, handcash
-from tests.support.handcash_settings import SECRET, keys
+from tests.support.handcash_server import SECRET, HandCash, Made, handcash, keys
+from tests.support.http_peers import LOST, SLOW
 from tests.support.product_process import (
     PATIENCE,
     Process,
@@ -30,7 +30,6 @@ from tests.support.sellers_and_payers import (
     seller_with_destination,
     unnumbered,
 )
-from tests.support.server_failures import LOST, SLOW
 
 SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
 PAYER = {"paymail": "pat@<i>hand</i>cash.io", "email": "pat@example.org"}

@@ -11,11 +11,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from tests.support.certificates import make_tls
-from tests.support.consent_letters import link, plain
+from tests.support.asgi_server import make_tls
 from tests.support.free_ports import free_port
-from tests.support.letters import SENDER
-from tests.support.mail_servers import MailServerStub, mail_server
+from tests.support.mail import SENDER, MailServerStub, link, mail_server, plain
 from tests.support.product_process import (
     PATIENCE,
     Process,

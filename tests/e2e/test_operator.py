@@ -21,6 +21,7 @@ from bot.app.application import Application
 from bot.app.doctor.outside_checks import FEEDBACK_UNKNOWN
 from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
+from tests.support.http_peers import empty_answer, open_receiver
 from tests.support.product_process import (
     PATIENCE,
     Process,
@@ -37,7 +38,6 @@ from tests.support.product_process import (
 from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 from tests.support.service_harness import NEW
-from tests.support.webhook_receiver import empty_answer, open_receiver
 
 if TYPE_CHECKING:
     import httpx

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.support.payout_forms import IBAN, KEY, OTHER_IBAN
+from tests.support.form_harness import IBAN, KEY, OTHER_IBAN
 from tests.support.product_process import (
     Process,
     ProductSetup,

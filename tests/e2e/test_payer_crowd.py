@@ -7,6 +7,7 @@ import json
 import resource
 from pathlib import Path
 
+from tests.support.http_peers import open_receiver
 from tests.support.product_process import (
     PATIENCE,
     app_headers,
@@ -15,7 +16,6 @@ from tests.support.product_process import (
     start_bot,
 )
 from tests.support.raw_payers import paid, posted, request_of
-from tests.support.webhook_receiver import open_receiver
 
 PAYERS, UNITS = 1000, 100
 ROOM = 4 * PAYERS

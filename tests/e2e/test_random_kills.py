@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.free_ports import free_port
+from tests.support.http_peers import open_receiver
 from tests.support.machine_faults import wait_until_idle
 from tests.support.product_process import (
     app_headers,
@@ -18,7 +19,6 @@ from tests.support.product_process import (
     start_bot,
 )
 from tests.support.raw_payers import paid, posted, request_of
-from tests.support.webhook_receiver import open_receiver
 
 KILLS, PAYERS, UNITS = 20, 12, 100_000
 SEED = 20261121

@@ -15,6 +15,7 @@ import pytest
 
 from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
+from tests.support.http_peers import Receiver, empty_answer, open_receiver
 from tests.support.machine_faults import MARK, OPEN, OWED, count_alerts
 from tests.support.product_process import (
     PATIENCE,
@@ -30,7 +31,6 @@ from tests.support.product_process import (
 )
 from tests.support.raw_payers import posted, request_of
 from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination, texts
-from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 PAYERS, HELD = 4, 3
 UNITS = 100_000

@@ -14,7 +14,7 @@ from bot.chat.payments.reconciler import FIRST_WAIT, WEBHOOK_GRACE
 from bot.chat.telegram.intake import WEBHOOK_PATH
 from bot.core import signing
 from bot.service.notifications.outcomes import RETRIES
-from tests.support.certificates import make_certificate
+from tests.support.asgi_server import make_certificate, open_tcp_relay
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, sell_vase, shown
 from tests.support.free_ports import free_port
 from tests.support.product_process import (
@@ -37,7 +37,6 @@ from tests.support.sellers_and_payers import (
     pay,
     seller_with_destination,
 )
-from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     import pytest

@@ -21,7 +21,7 @@ from bot.core.text.translations import languages
 from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.world import TOKEN
 from tests.support.free_ports import free_port
-from tests.support.http_messages import http_response
+from tests.support.http_peers import http_response, open_scripted_server
 from tests.support.product_process import (
     OURS,
     PATIENCE,
@@ -36,7 +36,6 @@ from tests.support.product_process import (
     telegram_at,
     until,
 )
-from tests.support.scripted_server import open_scripted_server
 from tests.support.sellers_and_payers import pay, seller, seller_with_destination
 from tests.support.service_harness import DROP, NEW, REQUESTS_PATH, form_token
 from tests.support.source_tree import ROOT

@@ -15,9 +15,10 @@ import httpx
 import pytest
 
 from bot.core import clock
+from tests.support.form_harness import IBAN
 from tests.support.free_ports import free_port
+from tests.support.http_peers import open_receiver
 from tests.support.lightning_wallet import LnurlService, serve_wallet
-from tests.support.payout_forms import IBAN
 from tests.support.product_process import (
     PATIENCE,
     Process,
@@ -28,7 +29,6 @@ from tests.support.product_process import (
     until,
 )
 from tests.support.rail_shop import OWNER, REAL_RAILS
-from tests.support.webhook_receiver import open_receiver
 
 KILLS, PAYERS, UNITS, SEED = 20, 12, 100_000, 20261123
 BY_BANK = 4

@@ -13,7 +13,7 @@ import pytest
 from bot.core.errors import InvoiceError
 from bot.service.rails import invoices
 from tests.lnbits.environment import lnbits_python
-from tests.support.lightning_invoices import ALPHABET
+from tests.support.lightning_wallet import ALPHABET
 
 pytestmark = pytest.mark.timeout(600)
 

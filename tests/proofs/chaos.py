@@ -23,14 +23,14 @@ import httpx
 from bot.core import clock
 from bot.sandbox.world import errors
 from tests.proofs import clusters, proof
+from tests.support.form_harness import IBAN
+from tests.support.http_peers import open_receiver
 from tests.support.lightning_wallet import LnurlService, serve_wallet
 from tests.support.machine_faults import MARK
-from tests.support.payout_forms import IBAN
 from tests.support.product_process import QUICK, patient_client, rows, until
 from tests.support.rail_shop import REAL_RAILS, invoices_on
 from tests.support.sellers_and_payers import Seller, link_of, seller
 from tests.support.service_harness import form_token
-from tests.support.webhook_receiver import open_receiver
 
 LIFE_SECONDS = 7.0
 """For which the product runs between two kills."""

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 
 from tests.proofs import books, clusters, proof
+from tests.support.http_peers import Receiver, open_receiver
 from tests.support.raw_payers import REQUESTS_PATH
-from tests.support.webhook_receiver import Receiver, open_receiver
 
 PAYMENTS = 4
 """Payments of each seed."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import psycopg
 
 from tests.proofs import books, clusters, proof
-from tests.support.postgres_server import ADMIN, PostgresServer
-from tests.support.small_disk import SmallDisk, can_mount
+from tests.support.postgres_server import ADMIN, PostgresServer, SmallDisk, can_mount
 
 PATIENT_SECONDS = 10.0
 """A fault that lasts longer is noticed by payers: the product waits for less."""

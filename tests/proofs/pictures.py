@@ -18,8 +18,8 @@ from bot.sandbox.world import errors, people
 from bot.sandbox.world.model import Message
 from bot.sandbox.world.world import World
 from tests.proofs import clusters, processes, proof
-from tests.support.hostile_images import collection
 from tests.support.product_process import QUICK
+from tests.support.sample_pictures import collection
 from tests.support.sellers_and_payers import Seller, link_of, pay, seller_with_destination
 
 MEBIBYTE = 2**20

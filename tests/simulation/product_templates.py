@@ -17,7 +17,7 @@ from bot.core.database.vault import Vault
 from bot.service.requests import applications
 from bot.service.requests.applications import Credentials
 from tests.simulation.simulated_time import NOON
-from tests.support.empty_database import copy_empty
+from tests.support.databases import copy_empty
 
 KEY = "the key of the schedules"
 ASKS_PAYERS = (

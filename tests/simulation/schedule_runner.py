@@ -22,7 +22,7 @@ from tests.simulation.faults.fault_schedule import Schedule
 from tests.simulation.faults.faulty_product import opened
 from tests.simulation.product_templates import Templates, templates
 from tests.simulation.simulated_time import Loop, run_threads_in_loop, seeded_secrets
-from tests.support.own_folders import OwnFolder
+from tests.support.postgres_server import OwnFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from bot.service.requests.request import PaymentRequest, Product, Receiver, Term
 from bot.service.requests.request_commands import Caller, Policy
 from tests.simulation.request_twins import PRICE, Twin
 from tests.simulation.scripted_money import OWNER, Wallet, real_money, sandbox_money
-from tests.support.empty_database import open_in
+from tests.support.databases import open_in
 from tests.support.service_harness import LOOPBACK, NOON
 
 SHARED = (Receiver("alice", 300), Receiver("bob", 200))

@@ -14,7 +14,7 @@ from bot.service.http.callers import COOKIE, COOKIE_PATH
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch
-from tests.support.empty_database import open_in
+from tests.support.databases import open_in
 from tests.support.free_ports import free_port
 from tests.support.product_process import patient_client
 from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service

@@ -10,9 +10,8 @@ from bot.chat.payments.client import Client
 from bot.chat.store.link_rows import PaymentLink
 from bot.core.database.database import Row
 from tests.support.chat_harness import REQUEST_ID
-from tests.support.http_messages import http_response
+from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.request_jobs import ScriptedJobs
-from tests.support.scripted_server import ScriptedServer
 from tests.support.service_harness import client
 from tests.support.shared_cards import SharedCards
 from tests.support.webhook_sender import PAID, SECRET, WebhookSender, serve

@@ -6,22 +6,55 @@ without it a server from a package is started (tests/support/postgres_server.py)
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 
-from bot.core.database.database import Database
+from bot.core.database.database import Database, Row, Transaction
 from bot.core.database.opening import open_database
+from bot.core.database.postgres.engine import PostgresDatabase
+from bot.core.database.sqlite import SqliteDatabase
 from tests.support.postgres_server import PostgresServer
-from tests.support.sqlite_engine import sqlite
+
+
+def sqlite(db: Database) -> SqliteDatabase:
+    assert isinstance(db, SqliteDatabase)
+    return db
+
+
+def open_in(folder: Path) -> Database:
+    """Open the database in a folder; where there is none, an empty one."""
+    path = folder / "bot.db"
+    if not path.exists():
+        copy_empty(path)
+    database = open_database(f"sqlite:///{path}")
+    sqlite(database)._writer._conn.execute("PRAGMA synchronous = OFF")
+    return database
+
+
+def copy_empty(path: Path) -> Path:
+    path.write_bytes(_empty_file())
+    return path
+
+
+@cache
+def _empty_file() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "bot.db"
+        open_database(f"sqlite:///{path}").close()
+        return path.read_bytes()
+
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 ENGINES = (SQLITE, POSTGRESQL)
@@ -115,3 +148,146 @@ def rows(url: str, sql: str) -> list[Any]:
             return connection.execute(sql).fetchall()
     with psycopg.connect(url) as server:
         return server.execute(sql.encode()).fetchall()
+
+
+WRITABLE = "-c default_transaction_read_only=off"
+NAME = "SELECT current_database()"
+OTHERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
+def make_read_only(db: Database) -> None:
+    _set(db, "on")
+
+
+def make_writable(db: Database) -> None:
+    _set(db, "off")
+
+
+def _set(db: Database, value: str) -> None:
+    if db.engine == SQLITE:
+        writer = sqlite(db)._writer
+        writer._thread.submit(lambda: writer._conn.execute(f"PRAGMA query_only={value}")).result()
+    else:
+        _set_on_server(db, value)  # type: ignore[arg-type]  # told by its engine
+
+
+def _set_on_server(db: PostgresDatabase, value: str) -> None:
+    """Do what a provider does when the disk is nearly full: connections begin anew."""
+    with psycopg.connect(db.url, options=WRITABLE, autocommit=True) as server:
+        ((name,),) = server.execute(NAME).fetchall()
+        server.execute(
+            f'ALTER DATABASE "{name}" SET default_transaction_read_only = {value}'.encode()
+        )
+        server.execute(OTHERS)
+
+
+SECONDS = 10.0
+
+
+async def listening(db: Database, *topics: str) -> list[asyncio.Event]:
+    """Return the events of topics, unset; nobody may have listened before.
+
+    PostgreSQL wakes everybody when it begins to listen, because notifications may have been missed.
+    """
+    events = [db.listen(topic) for topic in topics]
+    if db.engine == POSTGRESQL:
+        async with asyncio.timeout(SECONDS):
+            await events[0].wait()  # a later one may have come after that
+        for event in events:
+            event.clear()
+    return events
+
+
+PUT = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, '')"
+
+
+def put(tx: Transaction, name: str) -> str:
+    tx.execute(PUT, name=name)
+    return name
+
+
+def fail(tx: Transaction, name: str) -> None:
+    tx.execute(PUT, name=name)
+    raise LookupError(name)
+
+
+def orphan(tx: Transaction) -> None:
+    """Make the commit fail: a deferred foreign key is checked last."""
+    tx.execute("PRAGMA defer_foreign_keys = ON")
+    tx.execute(
+        "INSERT INTO received_payments"
+        " (request_id, transaction_id, listing_id, amount, currency, body, received_at)"
+        " VALUES ('r', 't', 'nobody', 1, 'USD', '{}', 0)"
+    )
+
+
+def there(db: Database) -> list[str]:
+    """Return what is stored, read from outside."""
+    with closing(sqlite3.connect(sqlite(db).path)) as other:
+        return [name for (name,) in other.execute("SELECT name FROM kept_secrets ORDER BY name")]
+
+
+class PausedWriter:
+    """A writer whose thread is held, so that transactions come to it as one group."""
+
+    def __init__(self, db: Database) -> None:
+        self._release = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._db = db
+        self.statements: list[str] = []
+
+    async def together(self, *asked: Awaitable[object]) -> list[object]:
+        """Start all of them at once; return each result or exception."""
+        thread, conn = sqlite(self._db)._writer._thread, sqlite(self._db)._writer._conn
+        go = thread.submit(self._wait)
+        tasks = [asyncio.ensure_future(one) for one in asked]
+        await asyncio.sleep(0)  # each has been submitted
+        conn.set_trace_callback(self.statements.append)
+        self._release.set()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        conn.set_trace_callback(None)
+        await asyncio.wrap_future(go)
+        return list(found)
+
+    def _wait(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._release.wait(), self._loop).result()
+
+    @property
+    def commits(self) -> int:
+        return self.statements.count("COMMIT")
+
+
+class CountedTransaction(Transaction):
+    """A transaction that keeps the texts of its statements, of locks only where there are any."""
+
+    def __init__(self, tx: Transaction) -> None:
+        super().__init__()
+        self._tx, self.engine = tx, tx.engine
+        self.texts: list[str] = []
+
+    def query(self, sql: str, **params: object) -> list[Row]:
+        self.texts.append(sql)
+        return self._tx.query(sql, **params)
+
+    def execute(self, sql: str, **params: object) -> int:
+        self.texts.append(sql)
+        return self._tx.execute(sql, **params)
+
+    def lock(self, sql: str, **params: object) -> None:
+        if self.engine != "sqlite":
+            self.texts.append(sql)
+        self._tx.lock(sql, **params)
+
+
+def statements_of(work: Callable[[Transaction], Any]) -> Callable[[Transaction], list[str]]:
+    """Return work that does the same, and returns the texts of its statements."""
+
+    def run(tx: Transaction) -> list[str]:
+        counted = CountedTransaction(tx)
+        work(counted)
+        return counted.texts
+
+    return run

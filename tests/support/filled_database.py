@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.core.database import migrations
 from bot.core.database.postgres.copying import Column, Table, read_tables
 from bot.core.database.vault import Vault
-from tests.support.empty_database import copy_empty
+from tests.support.databases import copy_empty
 
 KEY = "the key of this installation"
 TEXTS = (

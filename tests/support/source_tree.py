@@ -43,6 +43,15 @@ def nodes(kind: type[Node], paths: Iterable[Path] = FILES) -> Iterator[tuple[Pat
                 yield path, node
 
 
+def dotted(node: ast.expr) -> str:
+    """Return a name with its attributes, `outcome.send_text`; nothing for any other expression."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
 def room(name: str) -> list[Path]:
     """Return the modules in a folder of the product."""
     return [path for path in FILES if path.is_relative_to(BOT / name)]

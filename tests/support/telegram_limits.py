@@ -1,6 +1,8 @@
-"""What Telegram would take: every reply of the chat is held to it."""
+"""Telegram's limits on messages, and the links that it makes of text."""
 
 from __future__ import annotations
+
+import re
 
 from telegram import InlineKeyboardMarkup
 from telegram.constants import CallbackQueryLimit, MessageLimit
@@ -48,3 +50,23 @@ def actions(rows: Rows) -> list[Action]:
 
 def labels(rows: Rows) -> list[str]:
     return [button.label for row in rows for button in row]
+
+
+ACTIVE = {
+    "url": re.compile(
+        r"[a-z]+://[^\s\u2000-\u206f]|(?<![@\w])[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}|\d+(?:\.\d+){3}",
+        re.IGNORECASE,
+    ),
+    "mention": re.compile(r"(?<!\w)@\w{2,32}"),
+    "command": re.compile(r"(?<![\w/<>])/\w{1,64}(?![\w/<>])"),
+    "hashtag": re.compile(r"(?<!\w)#\w+"),
+    "cashtag": re.compile(r"(?<!\w)\$[A-Z]{1,8}(?!\w)"),
+    "email": re.compile(r"[\w.+-]+@[\w-]+\.\w+"),
+    "phone": re.compile(r"\+?\(?\d(?:[ ().-]{0,2}\d){6,}"),
+}
+
+
+def active_parts(text: str) -> dict[str, list[str]]:
+    """Return what a person could tap in a text, by its kind."""
+    found = {kind: [part[0] for part in sign.finditer(text)] for kind, sign in ACTIVE.items()}
+    return {kind: parts for kind, parts in found.items() if parts}

@@ -15,10 +15,10 @@ from bot.service.rails.lightning import LightningAddressRail
 from bot.service.rails.lnbits import LNbitsRail
 from bot.service.rails.nwc import NwcRail
 from bot.service.rails.rail import Connected, Opened
-from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
     INVOICE_KEY,
     THIS_MACHINE,
+    InvoiceDraft,
     LNbitsStandIn,
     LnurlService,
     WalletShop,

@@ -15,8 +15,8 @@ from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import QueueHandler, Worker
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests.request_commands import INTERNAL_HOST
+from tests.support.http_peers import Receiver
 from tests.support.service_harness import DROP, ServiceHarness
-from tests.support.webhook_receiver import Receiver
 
 SECONDS = 10.0
 """Seconds that a webhook may take to arrive on a busy machine.

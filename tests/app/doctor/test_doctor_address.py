@@ -14,13 +14,11 @@ from bot import config
 from bot.app.doctor import outside_checks
 from bot.app.doctor.examination import examine
 from bot.app.doctor.findings import Finding
-from tests.support.certificates import make_certificate
+from tests.support.asgi_server import make_certificate, open_tcp_relay
 from tests.support.command_line import start_once
 from tests.support.free_ports import free_port
-from tests.support.http_messages import http_response
+from tests.support.http_peers import http_response, open_scripted_server
 from tests.support.product_process import Process, run_command, start_bot
-from tests.support.scripted_server import open_scripted_server
-from tests.support.tcp_relay import open_tcp_relay
 
 REFUSED = "no connection (ConnectError); check the proxy or the tunnel"
 SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")

@@ -25,10 +25,8 @@ from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.recipients import MAILS
 from tests.support.command_line import start_once
 from tests.support.free_ports import free_port
-from tests.support.letters import SENDER
 from tests.support.machine_faults import locked
-from tests.support.mail_servers import mail_server
-from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
+from tests.support.mail import LETTER_REPORT, SENDER, WEBHOOK_REPORT, mail_server
 
 LOGIN = ("shop@example.org", "open/sesame")
 

@@ -26,7 +26,30 @@ from bot.core.replicas.membership import HeartbeatTimeouts, ReplicaInfo
 from bot.core.replicas.replica import BeatingReplica
 from tests.support.databases import PostgresDatabases, rows
 from tests.support.postgres_server import PostgresServer
-from tests.support.tiny_pooler import PooledConnection
+
+
+class PooledConnection:
+    """A client's connection to a pooler, which hands out the one that was free last."""
+
+    def __init__(self, pool: list[Connection]) -> None:
+        self._pool = pool
+        self._held: Connection | None = None
+
+    def execute(self, sql: str, **how: Any) -> Any:
+        connection = self._held or self._pool.pop()
+        self._held = connection if sql.startswith("BEGIN") else self._held
+        try:
+            return connection.execute(sql, **how)
+        finally:
+            if self._held is None:
+                self._pool.append(connection)
+
+    def roll_back(self) -> None:
+        if self._held is not None:
+            self._held.roll_back()
+            self._pool.append(self._held)
+            self._held = None
+
 
 pytestmark = pytest.mark.process
 

@@ -15,10 +15,9 @@ from bot.app.doctor.outside_checks import FEEDBACK_UNKNOWN, LATELY, MOST_OFF, MO
 from bot.chat.model.queues import make_queues
 from bot.chat.telegram.intake import WEBHOOK_PATH
 from bot.core.outbox import outbox
-from tests.support.empty_database import open_in
+from tests.support.databases import open_in
 from tests.support.free_ports import free_port
-from tests.support.http_messages import http_response
-from tests.support.scripted_server import CUT, ScriptedServer
+from tests.support.http_peers import CUT, ScriptedServer, http_response
 
 TOKEN = "123456:a-token-of-the-test"
 ME = {"id": 123456, "username": "ShopBot", "supports_inline_queries": True}

@@ -19,12 +19,11 @@ import pytest
 from bot.core.database import private_files, snapshot, sqlite_writer
 from bot.core.database.database import Database
 from tests.support.command_line import run_bot
-from tests.support.databases import SQLITE
+from tests.support.databases import SQLITE, sqlite
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import drop_under_load, locked
 from tests.support.product_process import rows, run_command
 from tests.support.source_tree import ROOT
-from tests.support.sqlite_engine import sqlite
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

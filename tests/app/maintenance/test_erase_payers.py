@@ -28,11 +28,11 @@ from bot.interface.parts import PayerWords
 from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import text_of
+from tests.support.http_peers import Receiver
 from tests.support.outbox_queue import bodies
 from tests.support.payer_data import ANNA, ASKED, BOB
 from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, open_service
 from tests.support.webhook_delivery import handle
-from tests.support.webhook_receiver import Receiver
 
 MONEY = (
     "SELECT id, request_id, checkout_id, external_id, state, amount, currency, receivers,"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bot.app.maintenance import payer_erasure
 from bot.service.notifications.recipients import ERASED
 from tests.support.databases import text_of
-from tests.support.payer_receipts import PAYER, ReceiptHarness, open_receipt_harness
+from tests.support.mail import PAYER, ReceiptHarness, open_receipt_harness
 
 OTHER = "ben@other.example"
 

@@ -38,7 +38,7 @@ from tests.support.command_line import (
     run_bot,
     start_once,
 )
-from tests.support.payment_reports import WEBHOOK_REPORT
+from tests.support.mail import WEBHOOK_REPORT
 from tests.support.product_process import rows
 from tests.support.service_harness import NOON, Clock
 from tests.support.source_tree import ROOT

@@ -20,7 +20,7 @@ from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from bot.service.notifications.notification_queues import OWN_WEBHOOKS, WEBHOOKS
 from tests.support.command_line import DATABASE, DATABASE_URL, run_bot
-from tests.support.payment_reports import WEBHOOK_REPORT
+from tests.support.mail import WEBHOOK_REPORT
 
 if TYPE_CHECKING:
     from click.testing import Result

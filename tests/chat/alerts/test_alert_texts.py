@@ -20,8 +20,7 @@ from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment, MessagePayloa
 from bot.chat.model.replies import TEXT_LIMIT, shown_units
 from bot.core.text.translations import languages
 from bot.interface.parts import PayerWords
-from tests.support.telegram_limits import actions, check, labels, parsed
-from tests.support.telegram_links import active_parts
+from tests.support.telegram_limits import actions, active_parts, check, labels, parsed
 
 LINK, OTHER = "abcdefghij", "zyxwvutsrq"
 MARK = "You may have seen this already."

@@ -15,7 +15,7 @@ from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
 from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout
 from tests.support.databases import SQLITE
-from tests.support.http_messages import http_response
+from tests.support.http_peers import http_response
 
 ACCEPT, SENT, DETAILS, BACK, UNDO, SKIP, CARD = (
     t("en", key)

@@ -8,7 +8,7 @@ from bot.chat.store import claim_rows
 from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
 from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout
-from tests.support.http_messages import http_response
+from tests.support.http_peers import http_response
 
 RECEIVED, MISSING, SURE = (
     t("en", key) for key in ("button-received", "button-missing", "button-missing-yes")

@@ -17,8 +17,8 @@ from bot.core.outbox import outbox
 from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import BOT_NAME, VAULT, ChatHarness
+from tests.support.form_harness import CONNECTION, IBAN, KEY, LIGHTNING, RAILS, SEPA
 from tests.support.outbox_queue import handle_all
-from tests.support.payout_forms import CONNECTION, IBAN, KEY, LIGHTNING, RAILS, SEPA
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
 

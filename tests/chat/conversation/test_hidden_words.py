@@ -13,7 +13,7 @@ from bot.core.text.translations import t
 from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
 from tests.support.claim_steps import CONFIRMED, DOWN, ClaimSteps
-from tests.support.http_messages import http_response
+from tests.support.http_peers import http_response
 
 HIDE, SHOW, DETAILS = (
     t("en", key) for key in ("button-hide", "button-hide-undo", "button-payment")

@@ -18,7 +18,7 @@ from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import REQUEST_ID, STICKERS
 from tests.support.claim_steps import DOWN, ClaimSteps
-from tests.support.http_messages import http_response
+from tests.support.http_peers import http_response
 
 DETAILS, BACK, UNDO, SKIP = (
     t("en", key)

@@ -11,7 +11,7 @@ from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import QueueHandler, Worker
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
-from tests.support.crashed_attempts import crash, work
+from tests.support.outbox_queue import crash, work
 from tests.support.receipt_steps import LINK
 
 CODES = "ABC-123\nDEF-456"

@@ -33,17 +33,21 @@ from bot.core.text.translations import languages
 from bot.interface.parts import AmountChoice
 from tests.support.form_harness import (
     BERLIN,
+    CONNECTION,
     FORM,
+    IBAN,
     KNOWN,
     NOW,
     OTHER,
+    SEPA,
     STRANGER,
+    UNPAID,
     ButtonInput,
     MessageInput,
     Talk,
     form_at_step,
+    paid_to,
 )
-from tests.support.payout_forms import CONNECTION, IBAN, SEPA, UNPAID, paid_to
 
 ZIP = Attachment("t1", "document", "a.zip", "application/zip", size=5)
 SETTLED = replace(KNOWN, zone=BERLIN)

@@ -20,21 +20,26 @@ from bot.chat.model.payout import CHECKING, FOUND, SAVING, SECRETS, WAYS, detail
 from bot.chat.model.replies import Problem
 from bot.core.errors import FieldProblem
 from bot.core.text.translations import languages, t
-from tests.support.form_harness import BERLIN, FORM, KNOWN, OTHER, VAULT, Talk
-from tests.support.form_harness import new_form as fresh
-from tests.support.payout_forms import (
+from tests.support.form_harness import (
+    BERLIN,
     CONNECTION,
+    FORM,
     IBAN,
     KEY,
+    KNOWN,
     LIGHTNING,
+    OTHER,
     OTHER_IBAN,
     SEPA,
     SWISS_IBAN,
     TYPED,
     UNPAID,
+    VAULT,
+    Talk,
     connecting,
     paid_to,
 )
+from tests.support.form_harness import new_form as fresh
 from tests.support.telegram_limits import labels
 
 

@@ -24,8 +24,7 @@ from bot.chat.model.drafts import PROFILE_STEPS, NewDraft, Profile, ProfileHints
 from bot.chat.model.replies import Problem
 from bot.core.brand import COLOURS
 from bot.core.text.translations import languages
-from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step
-from tests.support.payout_forms import connecting
+from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, connecting, form_at_step
 from tests.support.telegram_limits import actions, check, labels
 
 IMAGE = "0123456789ab0123456789ab"

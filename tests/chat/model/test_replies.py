@@ -27,8 +27,7 @@ from bot.chat.model.replies import (
 )
 from bot.sandbox.bot_api.contents import inline_keyboard
 from bot.sandbox.world.formatting import web_address
-from tests.support.telegram_limits import parsed
-from tests.support.telegram_links import active_parts
+from tests.support.telegram_limits import active_parts, parsed
 
 ACTIONS: list[Action] = [
     *[("draft", "ab2c3d", "kind", kind) for kind in ("donation", "oneoff", "drop")],

@@ -25,13 +25,10 @@ from bot.core.text.translations import t
 from bot.interface.answers import UnitsAnswer
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import DROP, REQUEST_ID, URL, ChatHarness, service_answer
-from tests.support.goods_shop import GoodsShop, open_goods_shop
-from tests.support.http_messages import http_response
+from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.outbox_queue import bodies
-from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.request_jobs import ScriptedJobs
-from tests.support.scripted_server import ScriptedServer
-from tests.support.service_edits import put
+from tests.support.reconciler_service import GoodsShop, RecordedSleep, alerts, open_goods_shop
+from tests.support.request_jobs import ScriptedJobs, put
 
 DOWN = http_response(503)
 SPEC = replace(DROP, name="Keys", goods=Goods(CODES, text="A1", count=1, first="A1", last="A1"))

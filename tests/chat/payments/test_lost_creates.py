@@ -24,8 +24,8 @@ from tests.support.chat_harness import PAINTING, STICKERS, ChatHarness
 from tests.support.databases import SQLITE
 from tests.support.free_ports import free_port
 from tests.support.handcash_server import handcash
+from tests.support.http_peers import BROKEN, FAILING, LOST, SLOW
 from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
-from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW
 
 
 @pytest.fixture

@@ -21,11 +21,9 @@ from bot.core.text.translations import languages, t
 from bot.interface.vocabulary import NO_PAYOUT
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
-from tests.support.http_messages import http_response
-from tests.support.payout_answers import answer, link, refusal
-from tests.support.payout_forms import IBAN, KEY, LIGHTNING, RAILS, SEPA
+from tests.support.form_harness import IBAN, KEY, LIGHTNING, RAILS, SEPA, answer, link, refusal
+from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.request_jobs import ScriptedJobs
-from tests.support.scripted_server import ScriptedServer
 from tests.support.service_harness import Clock
 
 DOWN = http_response(503)

@@ -16,8 +16,8 @@ from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness
+from tests.support.http_peers import BROKEN, FAILING, HTML, LOST, ServerFailure, busy
 from tests.support.request_jobs import PLACE, HandCashJobs
-from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, ServerFailure, busy
 
 TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
 FINE = ServerFailure(works=True)

@@ -17,7 +17,7 @@ from bot.core.erasure import Scope
 from bot.interface import fields
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, service_answer
-from tests.support.payout_forms import IBAN, LIGHTNING, connecting
+from tests.support.form_harness import IBAN, LIGHTNING, connecting
 
 
 def save(chat: ChatHarness, name: str, contact: str | None = None) -> Person:

@@ -29,10 +29,9 @@ from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.handcash_server import handcash
-from tests.support.http_messages import http_response
+from tests.support.http_peers import CUT, ScriptedServer, http_response, open_scripted_server
 from tests.support.outbox_queue import bodies
 from tests.support.request_jobs import IMAGES, RequestJobs, create_answer, list_answer
-from tests.support.scripted_server import CUT, ScriptedServer, open_scripted_server
 from tests.support.service_harness import make_service
 
 IMAGE = "0123456789ab0123456789ab"

@@ -17,8 +17,7 @@ from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import service_answer as answer_with
-from tests.support.http_messages import http_response
-from tests.support.scripted_server import ScriptedServer
+from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.service_harness import NEW, NOON, NOON_ISO, ServiceHarness, make_service
 
 LEAST = {"id": ID, "paymentRequestUrl": URL}

@@ -14,16 +14,16 @@ from bot.chat.payments.client import PAGE, Client
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
 from bot.core import errors
 from bot.sandbox.world.people import Person
-from tests.support.bare_requests import item, units
 from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
-from tests.support.http_messages import http_response
+from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.reconciler_service import (
     ReconciledService,
     RecordedSleep,
     alerts,
+    item,
     open_reconciled_service,
+    units,
 )
-from tests.support.scripted_server import ScriptedServer
 
 
 @pytest.fixture

@@ -15,11 +15,9 @@ from bot.chat.store import link_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import errors
 from bot.sandbox.world.people import Person
-from tests.support.bare_requests import item
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
-from tests.support.http_messages import http_response
-from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.scripted_server import CUT, ScriptedServer
+from tests.support.http_peers import CUT, ScriptedServer, http_response
+from tests.support.reconciler_service import RecordedSleep, alerts, item
 
 BACKOFF = [delay / 1000 for delay in RETRIES.delays]
 

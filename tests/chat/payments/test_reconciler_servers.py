@@ -18,7 +18,6 @@ from bot.chat.store.link_rows import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.payment_rows import Payment
 from bot.sandbox.world.people import Person
 from tests.support.asgi_server import serve_asgi
-from tests.support.bare_requests import item, looks, units
 from tests.support.chat_harness import (
     COFFEE,
     DROP,
@@ -28,9 +27,8 @@ from tests.support.chat_harness import (
     service_answer,
 )
 from tests.support.handcash_server import handcash
-from tests.support.http_messages import http_response
-from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.scripted_server import ScriptedServer
+from tests.support.http_peers import ScriptedServer, http_response
+from tests.support.reconciler_service import RecordedSleep, alerts, item, looks, units
 from tests.support.webhook_sender import HELD, record_claim
 
 

@@ -33,8 +33,7 @@ from tests.support.chat_harness import (
     ChatHarness,
     service_answer,
 )
-from tests.support.counted_statements import CountedTransaction
-from tests.support.databases import SQLITE
+from tests.support.databases import SQLITE, CountedTransaction
 
 
 def test_the_status_of_a_link_is_one_word(chat: ChatHarness, sam: Person) -> None:

@@ -14,10 +14,18 @@ from bot.core.database.database import Transaction
 from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import DROP, ChatHarness
-from tests.support.http_messages import http_response
-from tests.support.request_jobs import IMAGES, PLACE, RECEIVER, HandCashJobs
-from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, ServerFailure, busy
-from tests.support.service_edits import edited, made, put, puts, saved
+from tests.support.http_peers import BROKEN, FAILING, HTML, LOST, ServerFailure, busy, http_response
+from tests.support.request_jobs import (
+    IMAGES,
+    PLACE,
+    RECEIVER,
+    HandCashJobs,
+    edited,
+    made,
+    put,
+    puts,
+    saved,
+)
 
 DAY = 24 * 3600 * 1000
 

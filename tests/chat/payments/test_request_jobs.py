@@ -28,7 +28,7 @@ from tests.support.chat_harness import (
     ChatHarness,
     service_answer,
 )
-from tests.support.http_messages import http_response
+from tests.support.http_peers import CUT, http_response, open_scripted_server
 from tests.support.request_jobs import (
     PLACE,
     RECEIVER,
@@ -37,7 +37,6 @@ from tests.support.request_jobs import (
     list_answer,
     price_fields,
 )
-from tests.support.scripted_server import CUT, open_scripted_server
 
 
 @pytest.fixture

@@ -15,12 +15,10 @@ from bot.chat.payments.create_job import COPIES_DELAY, PATIENCE
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import CREATING, FAILED, LIVE, PaymentLink
 from bot.core.outbox.queue_policy import NOTICE
-from tests.support.certificates import make_certificate
+from tests.support.asgi_server import make_certificate, open_tcp_relay
 from tests.support.chat_harness import COFFEE, ChatHarness
 from tests.support.free_ports import free_port
-from tests.support.http_messages import http_response
-from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
-from tests.support.server_failures import (
+from tests.support.http_peers import (
     BROKEN,
     EMPTY,
     FAILING,
@@ -29,9 +27,10 @@ from tests.support.server_failures import (
     WRONG,
     ServerFailure,
     busy,
+    http_response,
     redirect,
 )
-from tests.support.tcp_relay import open_tcp_relay
+from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
 
 
 @pytest.fixture

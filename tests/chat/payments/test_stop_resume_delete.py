@@ -11,9 +11,7 @@ from bot.chat.payments.client import Client
 from bot.chat.store.link_rows import DELETED, LIVE, STOPPED, PaymentLink
 from bot.core.text.translations import t
 from tests.support.chat_harness import ChatHarness
-from tests.support.http_messages import http_response
-from tests.support.request_jobs import PLACE, HandCashJobs, RequestJobs, service_text
-from tests.support.server_failures import (
+from tests.support.http_peers import (
     BROKEN,
     FAILING,
     HTML,
@@ -21,7 +19,9 @@ from tests.support.server_failures import (
     SILENT,
     SLOW,
     ServerFailure,
+    http_response,
 )
+from tests.support.request_jobs import PLACE, HandCashJobs, RequestJobs, service_text
 
 CHANGES = [
     ("stop", "PUT", LIVE, STOPPED),

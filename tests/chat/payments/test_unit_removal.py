@@ -19,10 +19,9 @@ from bot.service.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, DROP, VAULT, ChatHarness
-from tests.support.request_jobs import HandCashJobs, RequestJobs
+from tests.support.http_peers import BROKEN, LOST, SLOW, ServerFailure
+from tests.support.request_jobs import HandCashJobs, RequestJobs, edited, made, put, puts, saved
 from tests.support.sender_harness import SenderHarness
-from tests.support.server_failures import BROKEN, LOST, SLOW, ServerFailure
-from tests.support.service_edits import edited, made, put, puts, saved
 from tests.support.service_harness import LOOPBACK, make_service
 
 

@@ -20,8 +20,7 @@ from bot.chat.pictures import decoder_process, photo_preparation
 from bot.chat.pictures.photo_preparation import MAX_SIDE, prepare
 from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
 from bot.core.errors import OverBudget, PictureError
-from tests.support.hostile_images import CRAFTED
-from tests.support.sample_pictures import opened, sample_photo, saved
+from tests.support.sample_pictures import CRAFTED, opened, sample_photo, saved
 from tests.support.source_tree import ROOT
 
 SECRET = b"48.8583N 2.2945E"

@@ -18,10 +18,9 @@ from bot.core.database.database import Database
 from bot.core.database.vault import Vault
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import BOT_NAME, VAULT, ChatHarness
-from tests.support.databases import SQLITE
-from tests.support.payout_forms import CONNECTION, KEY, RAILS
+from tests.support.databases import SQLITE, sqlite
+from tests.support.form_harness import CONNECTION, KEY, RAILS
 from tests.support.service_harness import Clock
-from tests.support.sqlite_engine import sqlite
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.files import DOWNLOAD_BYTES
 from bot.service.goods import files
 from tests.support.chat_harness import COFFEE, DROP, ChatHarness
-from tests.support.goods_shop import GoodsShop, open_goods_shop
+from tests.support.reconciler_service import GoodsShop, open_goods_shop
 from tests.support.sample_pictures import photo
 
 SECRET = "TOP-SECRET-4711"

@@ -26,8 +26,7 @@ from tests.support.chat_harness import (
     service_answer,
     telegram_of,
 )
-from tests.support.databases import SQLITE
-from tests.support.sqlite_engine import sqlite
+from tests.support.databases import SQLITE, sqlite
 
 PUBLIC = "https://bot.example.org"
 TOO_OLD = "Query is too old and response timeout expired or query id is invalid"

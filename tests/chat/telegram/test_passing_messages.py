@@ -15,12 +15,10 @@ from bot.core.net.rates import Rate
 from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, telegram_of
-from tests.support.crashed_attempts import crash
-from tests.support.outbox_queue import bodies
-from tests.support.payout_answers import answer, refusal
-from tests.support.payout_forms import IBAN, RAILS, SEPA
+from tests.support.form_harness import IBAN, RAILS, SEPA, answer, refusal
+from tests.support.http_peers import ScriptedServer
+from tests.support.outbox_queue import bodies, crash
 from tests.support.request_jobs import ScriptedJobs
-from tests.support.scripted_server import ScriptedServer
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
 

@@ -30,9 +30,8 @@ from bot.sandbox.bot_api import api
 from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, telegram_of
-from tests.support.crashed_attempts import crash
-from tests.support.crashed_attempts import work as until_dead
-from tests.support.outbox_queue import handle_all
+from tests.support.outbox_queue import crash, handle_all
+from tests.support.outbox_queue import work as until_dead
 from tests.support.sample_pictures import photo
 from tests.support.service_harness import Clock
 

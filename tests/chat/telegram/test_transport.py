@@ -36,9 +36,9 @@ from bot.core.text.translations import t
 from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.world import TOKEN
 from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.http_peers import Receiver, open_receiver
 from tests.support.outbox_queue import handle_all
 from tests.support.sender_harness import SenderHarness
-from tests.support.webhook_receiver import Receiver, open_receiver
 
 SENT = {"ok": True, "result": {"message_id": 5, "date": 1, "chat": {"id": 7, "type": "private"}}}
 TEXT: dict[str, Any] = {"chat_id": 7, "text": "<b>Zoë</b> & co"}

@@ -28,10 +28,15 @@ from bot.core import exact_json
 from bot.core.net import request_body
 from bot.sandbox.world.world import TOKEN
 from tests.support.chat_harness import ChatHarness
-from tests.support.http_messages import http_response
+from tests.support.http_peers import (
+    CUT,
+    SECONDS,
+    ScriptedServer,
+    http_response,
+    open_scripted_server,
+)
 from tests.support.raw_http import endless_body
 from tests.support.sandbox_server import serving
-from tests.support.scripted_server import CUT, SECONDS, ScriptedServer, open_scripted_server
 from tests.support.service_harness import client
 
 SECRET = "s3cret_token"

@@ -18,10 +18,8 @@ from bot.core.database.database import Database, Health, Transaction
 from bot.core.database.opening import open_database
 from bot.core.database.sqlite import PAYMENT_BYTES
 from bot.core.errors import ConfigProblem, ConstraintError, StorageError
-from tests.support.databases import SQLITE
-from tests.support.listeners import listening
+from tests.support.databases import SQLITE, listening, sqlite
 from tests.support.machine_faults import locked, moved
-from tests.support.sqlite_engine import sqlite
 
 KEEP = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, :sealed)"
 COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"

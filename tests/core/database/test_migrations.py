@@ -18,8 +18,7 @@ from bot.core.database.database import Database
 from bot.core.database.opening import open_database, open_for_command
 from bot.core.database.postgres import engine
 from bot.core.errors import ConfigProblem
-from tests.support.databases import POSTGRESQL, SQLITE, TABLES, PostgresDatabases, rows
-from tests.support.empty_database import copy_empty
+from tests.support.databases import POSTGRESQL, SQLITE, TABLES, PostgresDatabases, copy_empty, rows
 from tests.support.postgres_server import PostgresServer
 
 FIRST = migrations.MIGRATIONS[:1]

@@ -18,10 +18,8 @@ from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.database.sqlite_writer import LoopCaller
 from bot.core.errors import ConstraintError, StorageError
-from tests.support.databases import SQLITE
+from tests.support.databases import PUT, SQLITE, PausedWriter, fail, orphan, put, sqlite, there
 from tests.support.machine_faults import locked
-from tests.support.sqlite_engine import sqlite
-from tests.support.writer_harness import PUT, PausedWriter, fail, orphan, put, there
 
 pytestmark = pytest.mark.only(SQLITE, "its one writer")
 

@@ -14,7 +14,7 @@ import pytest
 from bot.core.errors import ForbiddenAddress
 from bot.core.net.guarded_transport import GuardedTransport
 from bot.core.net.webhook_addresses import AllowList
-from tests.support.certificates import make_tls
+from tests.support.asgi_server import make_tls
 
 NOBODY = AllowList()
 LOOPBACK = AllowList.parse("127.0.0.1/8")

@@ -15,9 +15,8 @@ from bot.core.net import http_client
 from bot.core.net.guarded_transport import MOST_READ, guarded_client
 from bot.core.net.http_client import HttpClient
 from bot.core.net.webhook_addresses import AllowList
-from tests.support.certificates import make_tls
-from tests.support.endless_answers import endless_answers
-from tests.support.webhook_receiver import OK, Receiver, empty_answer, open_receiver
+from tests.support.asgi_server import make_tls
+from tests.support.http_peers import OK, Receiver, empty_answer, endless_answers, open_receiver
 
 LOOPBACK = AllowList.parse("127.0.0.0/8")
 LONGEST = 16

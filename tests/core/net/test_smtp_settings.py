@@ -7,7 +7,7 @@ import pytest
 from bot.core.errors import ConfigProblem
 from bot.core.net.mail import SmtpServer, parse_sender, parse_server, smtp_passwords
 from bot.core.text.links import ascii_host
-from tests.support.letters import letter
+from tests.support.mail import letter
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,10 @@ from bot.core.errors import StorageError
 from bot.core.ops import log_setup, readiness
 from bot.core.ops.log_setup import HIDDEN, configure_logging
 from bot.core.ops.readiness import EndCancelled, Ops, storage_unavailable
-from tests.support.databases import SQLITE
+from tests.support.databases import SQLITE, make_read_only, make_writable, sqlite
 from tests.support.machine_faults import locked
 from tests.support.raw_http import get, open_web_server
-from tests.support.read_only import make_read_only, make_writable
 from tests.support.service_harness import Clock, client
-from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send

@@ -25,13 +25,12 @@ from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics
 from bot.core.outbox import lanes, outbox, queries
 from bot.core.outbox.queue_policy import Queue
 from tests.support import source_tree
-from tests.support.databases import SQLITE
+from tests.support.databases import SQLITE, sqlite
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import DROP, Clock, open_service
 from tests.support.source_tree import ROOT
-from tests.support.sqlite_engine import sqlite
 
 QUEUE = Queue("messages", lease=60_000)
 PAID = Family("payments", "Payments.", ("settlement",), (("paid", "late"),))

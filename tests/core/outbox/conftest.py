@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.core.database.database import Database
-from tests.support.outbox_queue import MESSAGES, QueueHarness
+from tests.support.outbox_queue import MESSAGES, QUEUE, QueueHarness, RecordingHandler
 from tests.support.service_harness import Clock
-from tests.support.worker_harness import QUEUE, RecordingHandler
 
 
 @pytest.fixture

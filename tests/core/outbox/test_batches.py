@@ -11,10 +11,8 @@ from bot.core.database.database import Database
 from bot.core.outbox import leases, outbox, worker
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
-from tests.support.crashed_attempts import crash
-from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import QueueHarness, RecordingHandler, crash, put, working
 from tests.support.service_harness import Clock
-from tests.support.worker_harness import RecordingHandler, put, working
 
 BATCH_SIZE = 3
 QUEUE = Queue("test", lease=60_000, ordered=False, batch_size=BATCH_SIZE, keep=True)

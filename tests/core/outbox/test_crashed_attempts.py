@@ -23,9 +23,8 @@ from bot.service.notifications import notification_rows
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
-from tests.support.crashed_attempts import crash, work
 from tests.support.drop_payments import lines, pay
-from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import QueueHarness, crash, work
 from tests.support.product_process import until
 from tests.support.request_jobs import PLACE, RequestJobs
 from tests.support.sender_harness import SenderHarness

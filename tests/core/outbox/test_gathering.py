@@ -11,7 +11,7 @@ import pytest
 from bot.core.database.database import Database, Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
-from tests.support.counted_statements import statements_of
+from tests.support.databases import statements_of
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
 

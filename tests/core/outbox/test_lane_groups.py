@@ -7,7 +7,7 @@ import pytest
 from bot.core.database.database import Database, Transaction
 from bot.core.outbox import groups, lanes, leases, outbox
 from bot.core.outbox.queue_policy import Queue
-from tests.support.listeners import listening
+from tests.support.databases import listening
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
 

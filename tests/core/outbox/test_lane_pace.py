@@ -19,8 +19,7 @@ from bot.core.outbox import claiming, lanes, leases, outbox, paces
 from bot.core.outbox.claiming import next_claim
 from bot.core.outbox.lanes import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
-from tests.support.databases import SQLITE
-from tests.support.listeners import listening
+from tests.support.databases import SQLITE, listening
 from tests.support.outbox_queue import ANN, BOB, GROUP, MESSAGES, SECOND, QueueHarness, sent_at
 from tests.support.service_harness import NOON, Clock
 

@@ -12,7 +12,7 @@ from bot.core.database.database import Database, Transaction
 from bot.core.outbox import lanes, leases, outbox, worker
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from bot.core.stored_json import PayloadKinds
-from tests.support.listeners import listening
+from tests.support.databases import listening
 from tests.support.outbox_queue import MESSAGES, QueueHarness
 from tests.support.service_harness import NOON, Clock
 

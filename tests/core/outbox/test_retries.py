@@ -10,7 +10,7 @@ from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message, NextAttempt
 from bot.core.outbox.queue_policy import NOTICE, RetryTable
-from tests.support.listeners import listening
+from tests.support.databases import listening
 from tests.support.outbox_queue import QueueHarness
 
 AGAIN = NextAttempt({"word": "one", "tries": 1}, lane="again:a", priority=NOTICE)

@@ -14,9 +14,17 @@ from bot.core.outbox.claiming import NextClaim, next_claim
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.paces import SlotWait
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
-from tests.support.outbox_queue import ANN, BOB, SECOND, QueueHarness, sent_at
+from tests.support.outbox_queue import (
+    ANN,
+    BOB,
+    SECOND,
+    QueueHarness,
+    RecordingHandler,
+    put,
+    sent_at,
+    working,
+)
 from tests.support.service_harness import NOON, Clock
-from tests.support.worker_harness import RecordingHandler, put, working
 
 AHEAD = 300
 PACE = Pace(35, burst=2)

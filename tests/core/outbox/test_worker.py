@@ -17,21 +17,19 @@ from bot.core.outbox import leases, outbox, worker
 from bot.core.outbox.leases import LocalOwners
 from bot.core.outbox.queue_policy import FAILURES, Pace, Queue
 from bot.core.outbox.worker import STORAGE_PAUSE, QueueHandler, Worker
-from tests.support.databases import rows
-from tests.support.listeners import listening
-from tests.support.outbox_queue import QueueHarness
-from tests.support.product_process import until
-from tests.support.read_only import make_read_only, make_writable
-from tests.support.service_harness import Clock
-from tests.support.worker_harness import (
+from tests.support.databases import listening, make_read_only, make_writable, rows
+from tests.support.outbox_queue import (
     ATTEMPTS,
     SECONDS,
+    QueueHarness,
     RecordingHandler,
     ended,
     post_waits,
     put,
     working,
 )
+from tests.support.product_process import until
+from tests.support.service_harness import Clock
 
 
 async def test_a_put_message_is_handled_at_once(

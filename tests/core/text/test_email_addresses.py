@@ -15,7 +15,7 @@ from bot.core.net.mail import parse_sender
 from bot.core.text.contacts import ascii_address, check_contact
 from bot.interface.fields import Email
 from bot.service.checkouts.order import check_payer_data
-from tests.support.letters import letter
+from tests.support.mail import letter
 
 SENT = {
     "anna@example.org": "anna@example.org",

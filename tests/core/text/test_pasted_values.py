@@ -25,7 +25,7 @@ from bot.service.pages.payer_form import read_order
 from bot.service.rails import bank_accounts, lightning
 from bot.service.rails.nostr_wallet import parse_connection
 from tests.service.pages.test_payer_form import terms as open_terms
-from tests.support.payout_forms import CONNECTION, IBAN, KEY
+from tests.support.form_harness import CONNECTION, IBAN, KEY
 
 NOW = 1_795_348_800_000
 WIDE = {ord(char): ord(char) + 0xFEE0 for char in map(chr, range(0x21, 0x7F))} | {0x20: 0x3000}

@@ -16,7 +16,7 @@ from bot.core.text import sanitize
 from bot.service.goods import contents
 from bot.service.pages import payer_form
 from tests.service.pages.test_payer_form import terms
-from tests.support.letters import letter
+from tests.support.mail import letter
 
 BAD = "\ufffd"
 

@@ -13,6 +13,7 @@ from bot.service.notifications import notification_rows
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.webhooks import WebhookSender
 from tests.support.databases import SQLITE
+from tests.support.http_peers import Receiver, empty_answer
 from tests.support.service_harness import (
     LOOPBACK,
     NOON_ISO,
@@ -21,7 +22,6 @@ from tests.support.service_harness import (
     refusal_code,
 )
 from tests.support.webhook_delivery import Endpoint, attempt, owe_many, pay_with_webhook
-from tests.support.webhook_receiver import Receiver, empty_answer
 
 ALL = "/v3/deliveries"
 

@@ -22,7 +22,7 @@ from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages.site_routes import brief
 from bot.service.payments import settling
 from tests.service.rails.test_bank_accounts import SEPA
-from tests.support.http_messages import HttpRequest
+from tests.support.http_peers import HttpRequest, Receiver
 from tests.support.real_rails import (
     ACCOUNTS_PATH,
     EUROS,
@@ -33,7 +33,6 @@ from tests.support.real_rails import (
 )
 from tests.support.service_harness import LOOPBACK, NEW, ServiceHarness, open_service
 from tests.support.webhook_delivery import attempt, pay_with_webhook
-from tests.support.webhook_receiver import Receiver
 
 
 async def document(service: ServiceHarness) -> dict[str, Any]:

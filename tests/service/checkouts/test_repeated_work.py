@@ -18,7 +18,7 @@ from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.rails.rail import Arrived
 from bot.service.requests import idempotency
 from tests.support import run_twice
-from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness
+from tests.support.mail import VICTIM, LetterHarness, link, open_letter_harness
 from tests.support.service_harness import DROP, HOOK
 
 RANDOM = re.compile(r"(?<![\w-])(?!\d+(?![\w-]))(?:[0-9a-f]{12,}|[\w-]{22,})")

@@ -14,7 +14,7 @@ from bot.core.errors import RateLimited, StorageError
 from bot.core.net.rates import Rate, subscriber_key
 from bot.service.app import create_app
 from bot.service.http.rate_limits import KEPT_SECONDS, SWEEP_SECONDS, RateLimits, SharedCounts
-from tests.support.http_messages import HttpAnswer
+from tests.support.http_peers import HttpAnswer
 from tests.support.raw_http import NOBODY, RunningServer, get, open_web_server
 from tests.support.service_harness import (
     REQUESTS_PATH,

@@ -18,6 +18,7 @@ from bot.core.outbox.worker import QueueHandler
 from bot.service.notifications.notification_queues import groups_of, lane_of
 from bot.service.notifications.webhooks import CONCURRENCY, START, WebhookSender
 from bot.service.requests.request_commands import INTERNAL_HOST
+from tests.support.http_peers import Receiver, empty_answer, open_receiver
 from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, open_service
 from tests.support.webhook_delivery import (
     SECONDS,
@@ -29,7 +30,6 @@ from tests.support.webhook_delivery import (
     request_with_own_webhook,
     working,
 )
-from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 NEW_ENDPOINT, NEW_HOST = START["endpoint"], START["host"]
 PAYMENTS = 70

@@ -15,8 +15,8 @@ from bot.service.notifications import notification_queues, recipients
 from bot.service.notifications.emails import to_sellers
 from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.recipients import ANSWERED, FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
-from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.databases import SQLITE
+from tests.support.mail import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.service_harness import URL
 
 HALF_HOUR = TO_MAILBOX.interval / 1000

@@ -25,8 +25,16 @@ from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, _
 from bot.service.payments.payment_reports import LetterReport
 from bot.service.requests.request import SellerProfile
 from bot.service.wire import to_answers
-from tests.support.letters import PAY, SENDER, composed_letter, letter, parse_letter, seller_letter
-from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
+from tests.support.mail import (
+    LETTER_REPORT,
+    PAY,
+    SENDER,
+    WEBHOOK_REPORT,
+    composed_letter,
+    letter,
+    parse_letter,
+    seller_letter,
+)
 
 WHY = (
     "You're getting this email because a payment link sends its payment notifications to this"

@@ -11,8 +11,8 @@ from bot.core.text import contacts
 from bot.service.notifications import notification_queues
 from bot.service.notifications.notification import CONFIRMABLE, DAY, MOST_ASKS, MOST_OPEN
 from bot.service.notifications.recipients import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
-from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.databases import text_of
+from tests.support.mail import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.service_harness import NOON_ISO, REQUESTS_PATH, refusal_code, refused_fields
 
 WORDS = "Call +44 20 7946 0958 about your invoice"

@@ -19,8 +19,7 @@ from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.recipients import MAILS, Letter
 from bot.service.notifications.smtp_sender import Mailer
-from tests.support.letters import SENDER
-from tests.support.mail_servers import MailServerStub, mail_server
+from tests.support.mail import SENDER, MailServerStub, mail_server
 from tests.support.service_harness import (
     DROP,
     NOON,

@@ -21,10 +21,10 @@ from bot.service.payments.settling import record_settlement
 from bot.service.requests import request_rows
 from bot.service.requests.request import Payment, PaymentState, Quote
 from tests.support.databases import SQLITE
+from tests.support.http_peers import empty_answer
 from tests.support.outbox_queue import claim
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, open_service
 from tests.support.webhook_delivery import Endpoint, handle
-from tests.support.webhook_receiver import empty_answer
 
 BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
 

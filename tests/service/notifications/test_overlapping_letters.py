@@ -22,8 +22,8 @@ from bot.service.payouts import account_rows
 from bot.service.requests import applications, idempotency, request_rows
 from bot.service.requests.changes import SellerEdit
 from bot.service.requests.idempotency import CallKey
-from tests.support.consent_letters import VICTIM, LetterHarness, open_letter_harness
 from tests.support.databases import PostgresDatabases
+from tests.support.mail import VICTIM, LetterHarness, open_letter_harness
 from tests.support.overlapping import overlap
 from tests.support.service_harness import HOOK, NOON
 

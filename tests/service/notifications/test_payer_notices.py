@@ -14,9 +14,8 @@ from bot.core.text.translations import languages
 from bot.service.notifications import notification_queues, notification_rows, payer_letters
 from bot.service.notifications.payer_letters import MOST_OF_PAYMENT, TAKEN_BACK, served_handler
 from tests.support.checkout_steps import perform
-from tests.support.consent_letters import plain
 from tests.support.goods import uploaded
-from tests.support.payer_receipts import PAYER, WORDS, ReceiptHarness, open_receipt_harness
+from tests.support.mail import PAYER, WORDS, ReceiptHarness, open_receipt_harness, plain
 from tests.support.service_harness import NOON, REQUESTS_PATH
 
 DROP: dict[str, Any] = {"expirationType": "limit", "totalUnits": 100}

@@ -21,8 +21,7 @@ from bot.service.rails.sandbox import DELAY
 from bot.service.requests import request_rows
 from bot.service.requests.request import Payment, Quote
 from tests.support.checkout_steps import ONE, RESERVATION, hear
-from tests.support.consent_letters import link, plain
-from tests.support.payer_receipts import KEY, PAYER, WORDS, ReceiptHarness, open_receipt_harness
+from tests.support.mail import KEY, PAYER, WORDS, ReceiptHarness, link, open_receipt_harness, plain
 from tests.support.service_harness import NEW, NOON, REQUESTS_PATH, URL, open_service, refusal_code
 
 

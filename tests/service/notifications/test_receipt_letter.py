@@ -21,9 +21,14 @@ from bot.service.notifications.notification import LONGEST_CODE, is_code, is_dee
 from bot.service.notifications.receipt_letter import receipt_letter, rejection_letter
 from tests.service.notifications.test_letter_text import HEADERS, Page, html, text
 from tests.support.databases import SQLITE
-from tests.support.letters import PAY, SENDER, parse_letter
-from tests.support.payer_receipts import open_receipt_harness
-from tests.support.payment_reports import RECEIPT_REPORT, REJECTION_NOTICE
+from tests.support.mail import (
+    PAY,
+    RECEIPT_REPORT,
+    REJECTION_NOTICE,
+    SENDER,
+    open_receipt_harness,
+    parse_letter,
+)
 
 RECEIPT = f"{PAY}/pay/0123456789abcdef01234567/receipt/a1b2c3"
 WHY = (

@@ -15,9 +15,14 @@ from bot.core.errors import MailRefused
 from bot.core.net import http_client
 from bot.core.net.mail import SmtpServer
 from bot.service.notifications.smtp_sender import LONGEST_REPLY, Mailer
-from tests.support.certificates import TlsContexts, make_tls
-from tests.support.letters import SENDER, composed_letter
-from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
+from tests.support.asgi_server import TlsContexts, make_tls
+from tests.support.mail import (
+    SENDER,
+    MailServerStub,
+    composed_letter,
+    mail_server,
+    scripted_smtp_server,
+)
 
 LOGIN = ("shop@example.org", "open/sesame")
 GREETING, HELLO = "220 mail.test", "250 mail.test"

@@ -25,7 +25,7 @@ from bot.service.app import create_app
 from bot.service.notifications import notification_queues, outcomes, webhooks
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests import applications
-from tests.support.http_messages import HttpRequest
+from tests.support.http_peers import HttpRequest, Receiver, empty_answer
 from tests.support.service_harness import (
     DROP,
     LOOPBACK,
@@ -41,7 +41,6 @@ from tests.support.webhook_delivery import (
     pay_with_webhook,
     request_with_own_webhook,
 )
-from tests.support.webhook_receiver import Receiver, empty_answer
 
 
 @pytest.fixture

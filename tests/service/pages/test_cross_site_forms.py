@@ -11,7 +11,7 @@ from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.notifications.notification import stop_token
 from bot.service.pages import email_routes, pay_routes, receipt, site_routes
 from tests.support.checkout_steps import begun
-from tests.support.consent_letters import VICTIM, link, open_letter_harness
+from tests.support.mail import VICTIM, link, open_letter_harness
 from tests.support.real_rails import ScriptedRail, open_annas_service
 from tests.support.service_harness import ServiceHarness, open_service
 

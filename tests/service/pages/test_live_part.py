@@ -14,9 +14,8 @@ from bot.service.pages import page_cache
 from bot.service.pages.page_cache import FRESH_MS
 from bot.service.pages.page_texts import Locale
 from bot.service.pages.page_values import IDLE_MS, SLOWEST_MS, WATCHED_MS
-from tests.support.databases import SQLITE
+from tests.support.databases import SQLITE, sqlite
 from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, open_service
-from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     import httpx

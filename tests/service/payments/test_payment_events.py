@@ -19,6 +19,7 @@ from bot.service.payments import settling
 from bot.service.rails.rail import SandboxScenario
 from bot.service.wire import to_answers
 from tests.support.checkout_steps import begin
+from tests.support.http_peers import Receiver
 from tests.support.real_rails import TO_ANNA, connect, make_bank, open_real_service
 from tests.support.service_harness import (
     LOOPBACK,
@@ -30,7 +31,6 @@ from tests.support.service_harness import (
     refused_fields,
 )
 from tests.support.webhook_delivery import attempt
-from tests.support.webhook_receiver import Receiver
 
 URL = "https://h.example/w"
 HOOK = {"webhookUrl": URL, "customParameters": {"order": 7}}

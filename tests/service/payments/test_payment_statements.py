@@ -14,8 +14,7 @@ from bot.service.checkouts.order import Order
 from bot.service.checkouts.paying import PaymentForm
 from bot.service.payments import settling
 from bot.service.rails.rail import SandboxScenario
-from tests.support.counted_statements import statements_of
-from tests.support.databases import POSTGRESQL, SQLITE
+from tests.support.databases import POSTGRESQL, SQLITE, statements_of
 from tests.support.service_harness import DROP, HOOK, NOON, ServiceHarness, open_on_engine
 
 CHOSEN: dict[str, Any] = {"maxQuantity": 3, "amountChoice": {"suggested": [5, 10]}}

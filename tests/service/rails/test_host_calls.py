@@ -29,8 +29,7 @@ from tests.support.lightning_wallet import (
     text_answer,
 )
 from tests.support.nwc_wallet import LocalRelay, NwcWallet
-from tests.support.relay_calls import connection
-from tests.support.scripted_relay import Request, scripted_relay
+from tests.support.relays import Request, connection, scripted_relay
 from tests.support.service_harness import LOOPBACK, Clock
 
 HOST = "127.0.0.1"

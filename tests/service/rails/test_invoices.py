@@ -12,7 +12,7 @@ from bot.core.errors import InvoiceError
 from bot.service.rails import invoices
 from bot.service.rails.bank_picture import code_picture
 from bot.service.rails.invoices import LONGEST, decode
-from tests.support.lightning_invoices import ALPHABET, PREIMAGE, InvoiceDraft, hash_of, seal
+from tests.support.lightning_wallet import ALPHABET, PREIMAGE, InvoiceDraft, hash_of, seal
 
 AT = 1_794_000_000_000
 GOOD = InvoiceDraft(1_234_000, AT)

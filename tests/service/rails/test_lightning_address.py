@@ -21,10 +21,10 @@ from bot.service.rails.rail import (
     Unavailable,
     Waiting,
 )
-from tests.support.certificates import make_certificate
+from tests.support.asgi_server import make_certificate, open_tcp_relay
 from tests.support.free_ports import free_port
-from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
+    InvoiceDraft,
     LnurlService,
     redirect_to,
     serve_wallet,
@@ -33,7 +33,6 @@ from tests.support.lightning_wallet import (
     text_answer,
 )
 from tests.support.service_harness import Clock
-from tests.support.tcp_relay import open_tcp_relay
 from tests.support.wallet_shops import Shop, open_lightning
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from bot.service.rails.rail import (
     Unavailable,
     Waiting,
 )
-from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
     ADMIN_KEY,
     INVOICE_KEY,
     WALLET_ID,
+    InvoiceDraft,
     LNbitsStandIn,
     serve_wallet,
     text_answer,

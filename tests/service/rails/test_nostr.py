@@ -19,8 +19,8 @@ from bot.service.rails.nostr import (
     read_event,
     tag_value,
 )
-from tests.support import nostr_keys
-from tests.support.nostr_keys import ORDER, NostrKey, Tags, is_genuine, is_signed
+from tests.support import nwc_wallet
+from tests.support.nwc_wallet import ORDER, NostrKey, Tags, is_genuine, is_signed
 
 OURS, THEIRS = SecretKey(f"{1:064x}"), NostrKey(f"{2:064x}")
 SHARED = THEIRS.shared_with(OURS.public)
@@ -81,8 +81,8 @@ def test_texts_of_the_specification_are_sealed_and_opened(
     one: str, two: str, nonce: str, text: str, sealed: str
 ) -> None:
     """The nonce of the product can't be chosen, so what it seals is opened by its judge below."""
-    key = nostr_keys.conversation_key(NostrKey(one).shared_with(NostrKey(two).public))
-    assert nostr_keys.seal_nip44(key, text, bytes.fromhex(nonce)) == sealed
+    key = nwc_wallet.conversation_key(NostrKey(one).shared_with(NostrKey(two).public))
+    assert nwc_wallet.seal_nip44(key, text, bytes.fromhex(nonce)) == sealed
     for own, other in ((one, two), (two, one)):
         assert SecretKey(own).open(SecretKey(other).public, sealed) == text
         assert NostrKey(own).open(NostrKey(other).public, sealed) == text
@@ -153,9 +153,9 @@ def test_a_damaged_text_is_refused(sealed: str) -> None:
     ],
 )
 def test_wrong_padding_is_refused_though_the_mac_holds(padded: bytes) -> None:
-    key = nostr_keys.conversation_key(SHARED)
+    key = nwc_wallet.conversation_key(SHARED)
     with pytest.raises(BadAnswer):
-        OURS.open(THEIRS.public, nostr_keys.seal_padded(key, padded, bytes(32)))
+        OURS.open(THEIRS.public, nwc_wallet.seal_padded(key, padded, bytes(32)))
 
 
 def test_a_text_for_another_key_is_refused() -> None:

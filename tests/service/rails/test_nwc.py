@@ -15,9 +15,9 @@ from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails import nwc
 from bot.service.rails.nwc import NwcRail
 from bot.service.rails.rail import Arrived, Charge, Gone, Opened, PollAnswer, Unavailable, Waiting
+from tests.support.asgi_server import open_tcp_relay
 from tests.support.free_ports import free_port
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
-from tests.support.tcp_relay import open_tcp_relay
 
 LIFE = 600_000
 

@@ -15,7 +15,7 @@ from bot.service.rails.nostr import SecretKey
 from bot.service.rails.nostr_wallet import BadConnection, WalletConnection, parse_connection
 from bot.service.rails.nwc import ImpossibleAnswer
 from bot.service.rails.rail import Arrived, Gone, InvalidWalletAnswer, PollAnswer, Waiting
-from tests.support.lightning_invoices import PREIMAGE, hash_of
+from tests.support.lightning_wallet import PREIMAGE, hash_of
 
 SECRET = "71a8c14c1407c113601079c4302dab36460f0ccd0ad506f1f2dc73b5100e4f3c"
 WALLET = SecretKey(f"{7:064x}").public

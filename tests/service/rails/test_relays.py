@@ -20,19 +20,20 @@ from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails.nostr_wallet import REQUEST, WalletError, Wallets
 from bot.service.rails.relay_connection import BYTES_PER_ASK, MAX_FRAME, guarded_dial
 from bot.service.rails.relays import Relays, zone_of
-from tests.support.nostr_keys import is_genuine
-from tests.support.relay_calls import (
+from tests.support.nwc_wallet import is_genuine
+from tests.support.relays import (
     APP,
     LOUD,
     STRANGER,
     WALLET,
+    Request,
     answer,
     call,
     connection,
     honest,
     now,
+    scripted_relay,
 )
-from tests.support.scripted_relay import Request, scripted_relay
 from tests.support.service_harness import LOOPBACK
 
 

@@ -22,7 +22,7 @@ from bot.core.net.guarded_transport import MOST_READ
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.checkouts import opening, polling
 from bot.service.rails.wallet_http import WalletHttp
-from tests.support.endless_answers import endless_answers
+from tests.support.http_peers import endless_answers
 from tests.support.lightning_wallet import (
     BROKEN_ANSWERS,
     THIS_MACHINE,

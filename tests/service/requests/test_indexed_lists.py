@@ -6,13 +6,14 @@ import asyncio
 import itertools
 from contextlib import closing
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench import million
-from bot.core.database.database import Database
+from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
 from bot.interface.vocabulary import Status
@@ -20,8 +21,7 @@ from bot.service.app import create_app
 from bot.service.goods import fulfillment
 from bot.service.payments import payment_rows
 from bot.service.requests import applications, request_rows
-from tests.support.databases import SQLITE
-from tests.support.empty_database import open_in
+from tests.support.databases import SQLITE, open_in
 from tests.support.list_indexes import indexes_of
 from tests.support.service_harness import (
     DROP,
@@ -33,7 +33,35 @@ from tests.support.service_harness import (
     make_service,
     open_service,
 )
-from tests.support.service_rows import insert_every_combination
+
+ROW = """
+    INSERT INTO payment_requests (
+        id, app_id, created_at, name, instrument_currency, receivers, amount, requested_user_data,
+        expiration_type, total_units, remaining_units, reserved_units, enabled_at, expires_at)
+    VALUES (:id, :app_id, 0, 'Coffee', 'USD', '[{"destination":"alice","amount":500}]', 500, '[]',
+        :kind, :total, :remaining, :reserved, :enabled_at, :expires_at)
+"""
+TIMES = (None, NOON - 1, NOON, NOON + 1)
+
+
+def insert_every_combination(tx: Transaction, app_id: str) -> int:
+    """Insert a request of each kind, state and time; return how many."""
+    kinds = (("never", None), ("onPaymentCompleted", 1), ("limit", 2))
+    rows = list(product(kinds, (0, 1), (0, 1), TIMES, TIMES))
+    for number, ((kind, total), remaining, reserved, enabled_at, expires_at) in enumerate(rows):
+        tx.execute(
+            ROW,
+            id=f"r{number:04d}",
+            app_id=app_id,
+            kind=kind,
+            total=total,
+            remaining=None if total is None else remaining,
+            reserved=reserved,
+            enabled_at=enabled_at,
+            expires_at=expires_at,
+        )
+    return len(rows)
+
 
 BESIDE = {
     "checkouts_open",

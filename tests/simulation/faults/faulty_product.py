@@ -36,7 +36,7 @@ from tests.simulation.product_templates import Life, Templates, settings
 from tests.simulation.simulated_time import Clock, Loop
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
-from tests.support.webhook_receiver import open_receiver
+from tests.support.http_peers import open_receiver
 
 COMMIT = "commit"
 OWED = (

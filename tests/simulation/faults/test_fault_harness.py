@@ -14,8 +14,7 @@ from tests.simulation.faults.fault_proxy import HANG_SECONDS, Proxy
 from tests.simulation.faults.fault_weights import Fault
 from tests.simulation.schedule_runner import play, players
 from tests.simulation.simulated_time import NOON, Clock, Loop
-from tests.support.http_messages import http_response
-from tests.support.scripted_server import ScriptedServer, open_scripted_server
+from tests.support.http_peers import ScriptedServer, http_response, open_scripted_server
 
 Ask = Callable[[], Coroutine[Any, Any, httpx.Response]]
 YES, NO = http_response(200, {"answer": "yes"}), http_response(404, {"answer": "no"})

@@ -12,9 +12,9 @@ import pytest
 from bot.core.database.postgres import engine, transactions
 from bot.core.database.postgres.engine import OWN_SECONDS, PostgresDatabase, open_postgres
 from bot.core.errors import CommitUnknown, StorageError
+from tests.support.databases import put
 from tests.support.postgres_server import PostgresServer
 from tests.support.wire_proxy import WireProxy
-from tests.support.writer_harness import put
 
 pytestmark = pytest.mark.process
 

@@ -12,7 +12,7 @@ import pytest
 
 from bot.core.database.database import Transaction
 from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
-from tests.support.listeners import SECONDS, listening
+from tests.support.databases import SECONDS, listening
 from tests.support.postgres_server import PostgresServer
 
 

@@ -13,7 +13,7 @@ from bot.core.database.database import Transaction
 from bot.core.database.postgres import checks
 from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
 from bot.core.errors import StorageError
-from tests.support.small_disk import SmallDisk, can_mount
+from tests.support.postgres_server import SmallDisk, can_mount
 
 FILL = "INSERT INTO probe (number, filler) VALUES (1, :filler)"
 COUNT = "SELECT COUNT(*) AS n FROM probe"

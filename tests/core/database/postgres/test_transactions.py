@@ -15,8 +15,7 @@ from bot.core.database.postgres.connection import SqlError
 from bot.core.database.postgres.engine import WRITERS, PostgresDatabase
 from bot.core.database.postgres.transactions import OVERTAKEN_RUNS
 from bot.core.errors import ConstraintError
-from tests.support.listeners import listening
-from tests.support.writer_harness import PUT, fail, put
+from tests.support.databases import PUT, fail, listening, put
 
 SECONDS = 10.0
 OFTEN = 40

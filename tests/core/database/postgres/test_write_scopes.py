@@ -17,8 +17,8 @@ from bot.core.database.postgres.engine import (
     open_postgres,
 )
 from bot.core.errors import NoLongerLead, StorageError
+from tests.support.databases import put
 from tests.support.product_process import until
-from tests.support.writer_harness import put
 
 SECONDS = 10.0
 ROUNDS = 25

@@ -1,17 +1,29 @@
-"""A relay that answers a wallet's requests as a test scripts it, mostly wrong."""
+"""Relays of Nostr that follow a script, and calls over them."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-if TYPE_CHECKING:
-    Script = Callable[["Request"], Awaitable[None]]
+from bot.service.rails.nostr import Scheme
+from bot.service.rails.nostr_wallet import (
+    RESPONSE,
+    Call,
+    WalletConnection,
+    Wallets,
+    parse_connection,
+)
+from bot.service.rails.relays import Relays
+from tests.support.nwc_wallet import NostrKey
+from tests.support.service_harness import LOOPBACK
+
+Script = Callable[["Request"], Awaitable[None]]
 
 
 class Request:
@@ -72,3 +84,44 @@ async def scripted_relay(script: Script, host: str = "127.0.0.1") -> AsyncIterat
     async with serve(relay.serve, host, 0, max_size=None) as server:
         relay.url = f"ws://{host}:{next(iter(server.sockets)).getsockname()[1]}"
         yield relay
+
+
+WALLET, APP, STRANGER, LOUD = (NostrKey(f"{number:064x}") for number in (7, 8, 9, 10))
+"""A wallet, our own key, somebody else's, and another wallet."""
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+def answer(
+    request: Request, body: Any = None, wallet: NostrKey = WALLET, **changes: Any
+) -> dict[str, Any]:
+    """The wallet's answer to a request, or one with other parts."""
+    text = body or {"result_type": "get_info", "result": {"methods": ["make_invoice"]}}
+    parts: dict[str, Any] = {
+        "kind": RESPONSE,
+        "tags": (("p", APP.public), ("e", request.event["id"])),
+        "content": wallet.seal("nip44_v2", APP.public, json.dumps(text)),
+        "created_at": request.event["created_at"],
+    }
+    signer: NostrKey = changes.pop("key", wallet)
+    return signer.sign_event(**parts | changes)
+
+
+def connection(*urls: str, wallet: NostrKey = WALLET) -> WalletConnection:
+    relays = "&".join(f"relay={url}" for url in urls)
+    text = f"nostr+walletconnect://{wallet.public}?{relays}&secret={8:064x}"
+    return parse_connection(text, LOOPBACK)
+
+
+async def call(
+    relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,), wallet: NostrKey = WALLET
+) -> dict[str, Any]:
+    asked = connection(*urls, wallet=wallet)
+    return await Wallets(relays, now).call(asked, Scheme.NIP44, Call("get_info", {}, patience))
+
+
+async def honest(request: Request) -> None:
+    await request.acknowledge()
+    await request.send_event(answer(request))
