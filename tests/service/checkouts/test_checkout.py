@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
-from bot.core.database.database import Database
+from bot.core.database.database import Database, Transaction
 from bot.core.database.service_tables import SERVICE
 from bot.interface.vocabulary import CheckoutState
 from bot.service.checkouts import checkout_rows, claiming, inventory
@@ -277,6 +277,51 @@ def test_a_claim_of_nobody_known_yields_to_proven_money_alone() -> None:
     nobody = [replace(one, site=None) for one in claims_of("A a")]
     assert yielding(nobody, 1) == []
     assert yielding(nobody, 1, is_proven=True) == nobody[1:]
+
+
+async def test_the_caps_count_each_checkout_for_what_it_is(database_url: str) -> None:
+    """For the payer's network and for its site; the powers of two tell what was added up."""
+    async with open_service(database_url, holds=0) as service:
+        began, now = service.clock(), service.clock() + MINUTE
+        states: list[dict[str, Any]] = [
+            {"state": "open", "payer": "ann"},
+            {"state": "open"},
+            {"state": "open", "lapses_at": now},
+            {"state": "claimed", "claimed_at": began, "claim_lapses_at": now + MINUTE},
+            {"state": "lapsed", "counted_until": now + 3 * MINUTE},
+            {"state": "lapsed", "counted_until": now + MINUTE},
+            {"state": "lapsed", "counted_until": now},
+            {"state": "paid", "counted_until": now + 1},
+            {"state": "paid", "counted_until": now},
+            {"state": "rejected", "claimed_at": began, "counted_until": now + 1},
+            {"state": "rejected", "claimed_at": began, "counted_until": now},
+        ]
+        places = [("venue", "site"), ("next", "site"), ("venue", "other")]
+        made = await service.create(expirationType="limit", totalUnits=99)
+        for number in range(len(places) * len(states)):
+            await service.pay(made["id"], f"{number:032d}", manner="never")
+        rows = await service.rows("checkouts")
+        plain = dict.fromkeys(("payer", "counted_until", "claimed_at", "claim_lapses_at"))
+
+        def change(tx: Transaction) -> None:
+            for number, ((network, site), state) in enumerate(product(places, states)):
+                fields = plain | {"held": 1, "lapses_at": now + MINUTE} | state
+                fields |= {"network": network, "site": site, "quantity": 2 ** (number % 22)}
+                changes = ", ".join(f"{name} = :{name}" for name in fields)
+                sql = f"UPDATE checkouts SET {changes} WHERE id = :id"
+                tx.execute(sql, **fields, id=rows[number]["id"])
+
+        await service.db.transaction(change)
+        holder = Holder("venue", None, "site")
+        found = await service.db.read(
+            lambda tx: checkout_rows.count_held(tx, made["id"], holder, now)
+        )
+    waiting, nameless, lapsed, paid, claims = 1 + 2, 2, 16, 128, 8 + 512
+    assert found.network == Held(waiting, nameless, 3, lapsed, 2, paid, claims)
+    both = 1 + 2 ** len(states)
+    assert found.site == Held(
+        both * waiting, both * nameless, 6, both * lapsed, 4, both * paid, both * claims
+    )
 
 
 async def test_unpaid_checkouts_are_deleted_a_bounded_number_at_a_time(

@@ -12,7 +12,7 @@ from bot.core.database.database import Transaction
 from bot.core.errors import NotFound, NotPayable
 from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import checkout_rows, claiming, inventory
-from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Checkout, Claim, Holder
+from bot.service.checkouts.checkout import EARNED_FOR, UNKNOWN_HOLDER, Checkout, Claim, Holder
 from bot.service.rails.rail import Arrived, SandboxScenario
 from tests.support.checkout_steps import begin, found, hear, open_due, units
 from tests.support.real_rails import CLAIMS, EUROS, RESERVATION, ScriptedRail, open_annas_service
@@ -138,6 +138,19 @@ async def test_money_takes_the_unit_of_a_claim_and_leaves_other_links_alone(
     assert (own["remaining_units"], own["reserved_units"], own["paid_count"]) == (0, 0, 1)
     for rows, now in zip(before, after, strict=True):
         assert rows == [row for row in now if row["id"] in {each["id"] for each in rows}]
+
+
+async def test_who_pays_a_claim_without_a_unit_counts_as_a_payer_too(
+    service: ServiceHarness,
+) -> None:
+    """For an hour they may hold more."""
+    made = await service.create(**ONE)
+    it = await lapsed(service, made["id"])
+    assert not (await claim(service, it, Holder("home", "ann", "home"))).is_held
+    await confirm(service, it)
+    (row,) = await service.rows("checkouts")
+    known = ("home", "home", service.clock() + EARNED_FOR)
+    assert (row["network"], row["site"], row["counted_until"]) == known
 
 
 async def test_a_lapsed_claim_can_be_made_again_while_a_unit_is_free(
