@@ -200,11 +200,11 @@ class Order:
     """The currency that payers pay in."""
     dialects: tuple[Dialect, ...]
     """The dialects in the order in which they are tried."""
-    paid: Collection[str] = ()
+    paid: Collection[str]
     """The ids of the link's requests that have recorded payments."""
-    seller: Mapping[str, str] | None = None
+    seller: Mapping[str, str] | None
     """The seller's profile for payers; None if there is no profile."""
-    profile_version: int = 0
+    profile_version: int
     """The version of the profile in `seller`."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -93,6 +94,22 @@ def test_only_messages_of_one_class_are_joined(post: QueueHarness) -> None:
     post.put("a", "1", "2", "3", "4", priority=ALERT)
     post.put("a", "reply")
     assert sent(post) == ["reply", "1", "2+3+4"]
+
+
+def test_a_message_at_work_is_neither_joined_nor_lost(db: Database, clock: Clock) -> None:
+    """It lies between those that are joined, because the first one was put back."""
+    post = QueueHarness(db, replace(paced(), ordered=False, width=2), clock)
+    post.put("a", "1")
+    first = post.first()
+    post.put("a", "2")
+    second = post.first()
+    post.retry(first, 0)
+    post.put("a", "3", "4")
+    (joined,) = post.claim(1)
+    assert joined.body["word"] == "1+3+4"
+    assert post.states()["2"] == "leased"
+    post.done(joined, second)
+    assert post.rows() == []
 
 
 def test_only_messages_that_may_go_now_are_joined(post: QueueHarness) -> None:

@@ -227,6 +227,16 @@ def test_an_intended_delay_survives_a_restart(post: QueueHarness) -> None:
     assert (post.claim(), post.next_open()) == ([], 59_000)
 
 
+def test_only_the_messages_of_a_clock_that_was_ahead_get_other_times(post: QueueHarness) -> None:
+    post.put_later("a", "later", 60)
+    post.clock.advance(3600)
+    post.put("b", "ahead")
+    post.clock.at -= 3590 * SECOND
+    recover(post)
+    assert post.words() == ["ahead"]
+    assert post.next_open() == 50_000
+
+
 def test_a_delay_from_a_clock_that_was_ahead_counts_from_the_restart(post: QueueHarness) -> None:
     post.clock.advance(3600)
     post.put("a", "now")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
 
 from bot.core.database.database import Database, Transaction
-from bot.core.outbox import lanes, leases, outbox, worker
+from bot.core.outbox import lanes, leases, outbox, queries, worker
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from bot.core.stored_json import PayloadKinds
 from tests.support.databases import listening
@@ -248,6 +248,19 @@ def test_moving_a_lane_moves_its_waiting_messages_in_order(
         order += [(message.lane, message.body["word"]) for message in claimed]
         post.done(*claimed)
     assert order == [("new", "one"), ("new", "two"), ("new", "three")]
+
+
+def test_a_paused_lane_counts_its_own_messages_alone(post: QueueHarness) -> None:
+    """Not those of a lane of its name in another queue."""
+    other = QueueHarness(post.db, replace(post.queue, name="other"), post.clock)
+    for one, number in ((post, 2), (other, 3)):
+        one.put("a", *"123"[:number])
+    post.db.run(lambda tx: lanes.pause(tx, post.queue, "a", "blocked"))
+    counted = post.db.run(queries.count_waiting)
+    assert {(one.queue, one.paused, one.number) for one in counted} == {
+        (post.queue.name, True, 2),
+        ("other", False, 3),
+    }
 
 
 def test_messages_moved_into_a_paused_lane_wait(post: QueueHarness) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -293,6 +294,17 @@ async def test_a_key_is_forgotten_after_24_hours(service: ServiceHarness) -> Non
     now = service.clock()
     assert await service.db.transaction(lambda tx: idempotency.forget(tx, now, 9)) == 1
     assert await service.rows("idempotency") == []
+
+
+async def test_no_work_is_known_of_a_forgotten_key(service: ServiceHarness) -> None:
+    """An upload that is asked before its body must not wait for work that nobody repeats."""
+    key = idempotency.CallKey.of(service.credentials.app_id, "key", "call", service.clock())
+    work = partial(idempotency.once, key=key, change=str, again=str, made="file")
+    await service.db.transaction(work)
+    for age, made in ((idempotency.LIFETIME - 1, "file"), (idempotency.LIFETIME, None)):
+        later = replace(key, now=key.now + age)
+        assert await idempotency.read_made(service.db, later) == made
+        assert await idempotency.is_known(service.db, later) is (made is not None)
 
 
 @each_call(create, upload, connect_account)
