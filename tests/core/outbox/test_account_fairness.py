@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -62,6 +63,14 @@ def crowd(db: Database, clock: Clock) -> Crowd:
 
 def groups(count: int) -> Iterable[str]:
     return (f"-{number:03d}" for number in range(count))
+
+
+def test_an_account_has_a_clock_in_each_queue(crowd: Crowd) -> None:
+    other = Crowd(crowd.db, replace(QUEUE, name="other"), crowd.clock)
+    other.cause("ann", "a", *["flood"] * 20)
+    crowd.cause("ann", "a", "first")
+    (row,) = crowd.rows()
+    assert row["rank"] == other.rows()[0]["rank"] < other.rows()[-1]["rank"]
 
 
 @pytest.mark.long

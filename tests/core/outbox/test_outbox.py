@@ -250,6 +250,28 @@ def test_moving_a_lane_moves_its_waiting_messages_in_order(
     assert order == [("new", "one"), ("new", "two"), ("new", "three")]
 
 
+def test_a_lane_is_read_without_other_lanes_classes_and_queues(post: QueueHarness) -> None:
+    other = QueueHarness(post.db, replace(post.queue, name="other"), post.clock)
+    other.put("a", *"789")
+    post.put("a", *"123")
+    first = post.first()
+    post.put("a", "4", priority=ALERT)
+    post.put("b", "5")
+
+    def read(tx: Transaction) -> tuple[object, ...]:
+        near = queries.waiting_near(tx, post.queue, first, most=9)
+        newest = queries.newest_of_lane(tx, post.queue, "a", REPLY, "waiting")
+        unsettled = queries.unsettled_of_lane(tx, post.queue, "a")
+        whole = queries.unsettled_of_queue(tx, post.queue)
+        return (
+            queries.count_of_lane(tx, post.queue, "a", REPLY, "waiting"),
+            [one.body["word"] for one in newest],
+            *("".join(sorted(body["word"] for body in each)) for each in (near, unsettled, whole)),
+        )
+
+    assert post.db.run(read) == (2, ["3", "2"], "23", "1234", "12345")
+
+
 def test_a_paused_lane_counts_its_own_messages_alone(post: QueueHarness) -> None:
     """Not those of a lane of its name in another queue."""
     other = QueueHarness(post.db, replace(post.queue, name="other"), post.clock)
