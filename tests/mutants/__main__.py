@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -37,8 +37,11 @@ KEPT = ROOT / "data" / "mutants"
 
 CORES = os.cpu_count() or 1
 
-QUICK_SECONDS = 30.0
-"""The most seconds of quick tests that a mutant is tried with."""
+BATCHES = (0, 100, 1000)
+"""A mutant is tried with the first hundred quick tests, then with the others up to a thousand.
+
+These are numbers, because seconds would depend on the machine.
+"""
 
 SLOW_SECONDS = 60
 """The most seconds on the CPU that slow tests get for a mutant."""
@@ -139,14 +142,13 @@ class Tree:
     def try_quick(self, mutant: Mutant, reach: Reach) -> Mutant:
         """Try the tests that reach the fault, the most likely ones first."""
         found = reach.tests(mutant.path, mutant.line)
-        chosen: list[str] = []
-        seconds = 0.0
-        for test, duration in found:
-            seconds += duration
-            if seconds <= QUICK_SECONDS or not chosen:
-                chosen.append(test)
         mutant = replace(mutant, tests=len(found))
-        return self._try(mutant, "quick", chosen, 20 + int(3 * seconds)) if chosen else mutant
+        for first, last in pairwise(BATCHES):
+            batch = dict(found[first:last])
+            if batch and not mutant.killer:
+                cpu = 60 + int(3 * sum(batch.values()))
+                mutant = self._try(mutant, "quick", [*batch], cpu)
+        return mutant
 
     def try_slow(self, mutant: Mutant) -> Mutant:
         """Try the slow tests of the fault's room, then the simulations."""
