@@ -63,6 +63,30 @@ def test_without_rates_nothing_waits(db: Database, clock: Clock) -> None:
     assert sent_at(free) == [0] * 100
 
 
+def test_a_lane_that_was_just_served_goes_behind_the_open_ones(db: Database, clock: Clock) -> None:
+    post = paced(db, clock, SECOND, burst=9)
+    for lane in "ab":
+        post.put(lane, f"{lane}1", f"{lane}2")
+        clock.advance(0.1)
+    order = []
+    for _ in range(4):
+        message = post.first()
+        order.append(message.body["word"])
+        post.done(message)
+        clock.advance(0.1)
+    assert order == ["a1", "b1", "a2", "b2"]
+
+
+def test_a_claim_takes_no_more_of_a_wide_lane_than_its_pace_allows(
+    db: Database, clock: Clock
+) -> None:
+    pace = Pace(SECOND, 2)
+    queue = Queue("wide", lease=60_000, ordered=False, width=9, lane_pace=lambda _lane: pace)
+    post = QueueHarness(db, queue, clock)
+    post.put("a", *"1234")
+    assert (post.words(), post.next_open()) == ([*"12"], SECOND)
+
+
 @pytest.mark.parametrize(
     ("rate", "count", "seconds"),
     [(Rate(20, 60), 20, 60), (Rate(3, 60), 3, 60), (Rate(1, 60), 1, 60), (Rate(5, 1), 5, 1)],

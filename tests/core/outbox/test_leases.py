@@ -139,6 +139,19 @@ def test_a_lease_of_an_unknown_owner_is_released_when_it_expires(post: QueueHarn
     assert (again.body["word"], again.attempts, again.uncertain) == ("one", 2, True)
 
 
+def test_a_worker_releases_its_own_leases_except_those_that_it_handles(
+    post: QueueHarness, owner: str
+) -> None:
+    """The others are of claims whose answer was lost, which is no crash."""
+    post.put("a", "one")
+    post.put("b", "two")
+    handled, _ = claim(post, owner)
+    keep = {handled.lease}
+    assert post.db.run(lambda tx: leases.release_own(tx, post.queue, owner, keep)) == 1
+    again = post.first()
+    assert (again.body["word"], again.uncertain, again.crashes) == ("two", True, 0)
+
+
 def test_a_lease_taken_meanwhile_is_not_released(post: QueueHarness, owner: str) -> None:
     """The dead worker's message went to another process between the search and the release."""
 

@@ -216,6 +216,26 @@ def others_wait(tx: Transaction, count: int) -> None:
         time.sleep(0.01)
 
 
+def test_a_message_that_is_revived_meanwhile_is_not_swept(race: Race) -> None:
+    """The sweep has chosen it, and waits for the transaction that revives it."""
+    queue = Queue("kept", lease=60_000, keep=True)
+    race.databases[0].run(lambda tx: outbox.put(tx, queue, "lane", {}, NOW, key="it"))
+    race.settle(0, queue, *race.claim(0, queue))
+    revived = threading.Event()
+
+    def revive(tx: Transaction) -> None:
+        outbox.revive(tx, queue, "it", NOW)
+        revived.set()
+        others_wait(tx, 1)
+
+    with ThreadPoolExecutor() as pool:
+        reviving = pool.submit(race.databases[0].run, revive)
+        revived.wait()
+        sweep = partial(outbox.sweep, queue=queue, before=NOW + 1)
+        assert pool.submit(race.databases[1].run, sweep).result() == []
+        reviving.result()
+
+
 def test_a_message_moved_while_its_lane_is_locked_is_looked_for_again(race: Race) -> None:
     """Otherwise `revive` holds its old lane while it waits for the new one: a circle."""
     queue = Queue("moves", lease=60_000)
