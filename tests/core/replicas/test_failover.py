@@ -160,6 +160,7 @@ async def test_a_lead_behind_a_partition_stops_before_another_one_leads(
             proxy.stall()
             first, _ = await won(other, within=FAILOVER)
             assert one.election.lost.is_set()
+            assert one.replica.owners.name_of("1") is None, "it would claim as a dead one"
             assert first is other
             proxy.flow()
 
@@ -213,4 +214,6 @@ async def test_replicas_see_each_other_until_they_leave(server: PostgresServer, 
 
         async with candidate(server.url(name)) as other:
             await until(partial(sees, other.replica.owner))
+        (left,) = await one.database.read(membership.find_all)
+        assert left.owner == one.replica.owner
         await until(sees)

@@ -56,7 +56,7 @@ async def test_a_lead_that_is_not_held_in_time_is_lost_and_takes_up_its_own_term
 ) -> None:
     hold(election, LEAD, SOON)
     await election.won()
-    await election.lost.wait()
+    await asyncio.wait_for(election.lost.wait(), 5)
     assert election.lead is None
     hold(election, LEAD, LONG)
     assert election.lost.is_set()
