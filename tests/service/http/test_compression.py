@@ -6,8 +6,6 @@ import gzip
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from bot.service.pages import render
 from tests.support.service_harness import ServiceHarness
 
@@ -31,38 +29,36 @@ async def raw(
         return answer, b"".join([part async for part in answer.aiter_raw()])
 
 
-@pytest.mark.parametrize("path", PUBLIC)
 async def test_a_public_text_is_compressed_for_clients_that_accept_it(
-    service: ServiceHarness, path: str
-) -> None:
-    as_is, plain = await raw(service, path, "identity")
-    answer, packed = await raw(service, path)
-    assert "content-encoding" not in as_is.headers
-    assert answer.headers["content-encoding"] == "gzip"
-    assert int(answer.headers["content-length"]) == len(packed) < len(plain) * 2 / 3
-    assert gzip.decompress(packed) == plain
-    for one in (as_is, answer):
-        assert one.headers["vary"].split(", ")[-1] == "Accept-Encoding"
-
-
-@pytest.mark.parametrize(
-    ("accepted", "is_packed"),
-    [("", False), ("br, deflate", False), ("gzip", True), ("br;q=1.0, gzip;q=0.5", True)],
-)
-async def test_the_client_chooses_the_coding(
     service: ServiceHarness,
-    accepted: str,
-    is_packed: bool,  # noqa: FBT001 - a case of the table
 ) -> None:
-    answer, _ = await raw(service, "/docs", accepted)
-    assert ("content-encoding" in answer.headers) == is_packed
+    for path in PUBLIC:
+        as_is, plain = await raw(service, path, "identity")
+        answer, packed = await raw(service, path)
+        assert "content-encoding" not in as_is.headers, path
+        assert answer.headers["content-encoding"] == "gzip", path
+        assert int(answer.headers["content-length"]) == len(packed) < len(plain) * 2 / 3, path
+        assert gzip.decompress(packed) == plain, path
+        for one in (as_is, answer):
+            assert one.headers["vary"].split(", ")[-1] == "Accept-Encoding", path
 
 
-@pytest.mark.parametrize("path", PUBLIC)
-async def test_head_has_the_headers_of_get(service: ServiceHarness, path: str) -> None:
-    found, _ = await raw(service, path)
-    asked, _ = await raw(service, path, method="HEAD")
-    assert asked.headers == found.headers
+async def test_the_client_chooses_the_coding(service: ServiceHarness) -> None:
+    for accepted, is_packed in (
+        ("", False),
+        ("br, deflate", False),
+        ("gzip", True),
+        ("br;q=1.0, gzip;q=0.5", True),
+    ):
+        answer, _ = await raw(service, "/docs", accepted)
+        assert ("content-encoding" in answer.headers) == is_packed, accepted
+
+
+async def test_head_has_the_headers_of_get(service: ServiceHarness) -> None:
+    for path in PUBLIC:
+        found, _ = await raw(service, path)
+        asked, _ = await raw(service, path, method="HEAD")
+        assert asked.headers == found.headers, path
 
 
 async def test_a_token_is_sent_as_it_is(service: ServiceHarness) -> None:

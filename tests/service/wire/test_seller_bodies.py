@@ -210,9 +210,10 @@ def test_what_is_no_choice_is_refused_by_its_field(choice: Any, field: str) -> N
     assert list(refused(body(amountChoice=choice))) == [field]
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
+async def test_amounts_that_do_not_fit_each_other_or_the_price_are_refused(
+    service: ServiceHarness,
+) -> None:
+    for fields, problem in (
         (
             {"amountChoice": {"suggested": [10, 5]}},
             "receivers: must add up to the first suggestion of amountChoice",
@@ -234,43 +235,37 @@ def test_what_is_no_choice_is_refused_by_its_field(choice: Any, field: str) -> N
             {"amountChoice": {"minimum": 5}, "priceBeforeDiscount": 7},
             "priceBeforeDiscount: does not go together with amountChoice",
         ),
-    ],
-)
-async def test_amounts_that_do_not_fit_each_other_or_the_price_are_refused(
-    service: ServiceHarness, fields: dict[str, Any], problem: str
+    ):
+        answer = await service.seller.post(REQUESTS_PATH, json=NEW | fields)
+        assert refusal_code(answer) == (400, "invalidBody"), fields
+        assert answer.json()["message"] == problem, fields
+        assert refused_fields(answer) == [problem.partition(":")[0]], fields
+        assert await service.rows("payment_requests") == [], fields
+
+
+async def test_every_answer_has_the_choice_beside_its_first_amount_as_the_price(
+    service: ServiceHarness,
 ) -> None:
-    answer = await service.seller.post(REQUESTS_PATH, json=NEW | fields)
-    assert refusal_code(answer) == (400, "invalidBody")
-    assert answer.json()["message"] == problem
-    assert refused_fields(answer) == [problem.partition(":")[0]]
-    assert await service.rows("payment_requests") == []
-
-
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
+    """A client that knows nothing of choices shows an amount that may be paid."""
+    for choice, said in (
         (
             {"suggested": [10, 5], "maximum": 50},
             {"minimum": 5, "suggested": [10, 5], "maximum": 50},
         ),
         ({"minimum": 10}, {"minimum": 10, "suggested": []}),
-    ],
-)
-async def test_every_answer_has_the_choice_beside_its_first_amount_as_the_price(
-    service: ServiceHarness, choice: dict[str, Any], said: dict[str, Any]
-) -> None:
-    """A client that knows nothing of choices shows an amount that may be paid."""
-    made = await service.create(receivers=TO_ALICE_AND_BOB, amountChoice=choice)
-    found = await service.get(made["id"])
-    listed = (await service.seller.get(REQUESTS_PATH)).json()
-    public = (await service.anyone.get(f"{REQUESTS_PATH}/public/{made['id']}")).json()
-    RequestAnswer.model_validate(found)
-    RequestList.model_validate(listed)
-    PublicAnswer.model_validate(public)
-    for answer in (made, found, listed["items"][0], public):
-        assert answer["amountChoice"] == said
-        assert answer["paymentAmount"]["amount"] == 10
-        assert answer["amountRaised"] == 0
+    ):
+        service.clock.advance(1)
+        made = await service.create(receivers=TO_ALICE_AND_BOB, amountChoice=choice)
+        found = await service.get(made["id"])
+        listed = (await service.seller.get(REQUESTS_PATH)).json()
+        public = (await service.anyone.get(f"{REQUESTS_PATH}/public/{made['id']}")).json()
+        RequestAnswer.model_validate(found)
+        RequestList.model_validate(listed)
+        PublicAnswer.model_validate(public)
+        for answer in (made, found, listed["items"][0], public):
+            assert answer["amountChoice"] == said, choice
+            assert answer["paymentAmount"]["amount"] == 10, choice
+            assert answer["amountRaised"] == 0, choice
 
 
 async def test_an_edit_of_the_choice_is_refused(service: ServiceHarness) -> None:
