@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -99,6 +99,13 @@ class Shop(WalletShop):
 class NwcShop(Shop):
     """A seller with a wallet behind a relay; the clock is that of this machine."""
 
+    relay: LocalRelay = field(kw_only=True)
+
+    def at(self, wallet: NwcWallet) -> NwcShop:
+        """Return the seller with another wallet of the same rail."""
+        typed = {"connection": wallet.connection}
+        return replace(self, wallet=wallet, typed=typed, calls=wallet.heard)
+
     def pay(self, opened: Opened) -> None:
         self.wallet.settle(opened.external_id)
 
@@ -149,10 +156,10 @@ async def open_lnbits(clock: Clock) -> AsyncIterator[Shop]:
 
 
 @asynccontextmanager
-async def open_nwc(clock: Clock) -> AsyncIterator[Shop]:
+async def open_nwc(clock: Clock) -> AsyncIterator[NwcShop]:
     clock.at = int(time.time() * 1000)
     rail = NwcRail(THIS_MACHINE, clock)
     async with LocalRelay() as relay, NwcWallet(relay.url) as wallet:
         typed = {"connection": wallet.connection}
-        yield NwcShop(rail, clock, wallet=wallet, typed=typed, calls=wallet.heard)
+        yield NwcShop(rail, clock, wallet=wallet, typed=typed, calls=wallet.heard, relay=relay)
         await rail.close()
