@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -254,6 +254,20 @@ async def test_fifty_claimers_hold_half_of_a_drop_and_wallets_sell_the_rest(
     assert (await service.get(made["id"]))["remainingUnits"] == 9
     await service.db.transaction(lambda tx: inventory.close_lapsed(tx, service.clock(), 9))
     assert await units(service) == (9, 0, 11, 1)
+
+
+@pytest.mark.parametrize(("begin_as", "state"), [(claimed, "paid"), (lapsed, "late")])
+async def test_money_that_came_takes_the_unit_of_a_claim(
+    service: ServiceHarness, begin_as: Callable[..., Awaitable[Checkout]], state: str
+) -> None:
+    """Whether its own checkout was claimed or not, and has no unit any more."""
+    made = await service.create(**ONE)
+    honest = await begin_as(service, made["id"])
+    service.clock.advance(RESERVATION)
+    await claim(service, await pay(service, made["id"], number=1))
+    assert await units(service) == (0, 1, 0, 0)
+    assert (await confirm(service, honest)).stored_state.value == state
+    assert await units(service) == (0, 0, 1, 0)
 
 
 @pytest.mark.parametrize(
