@@ -125,7 +125,7 @@ def test_an_unchanged_backup_is_restored() -> None:
         (["PRAGMA user_version = 7"], "user_version is 7"),
         (["CREATE TABLE sqlite_stat1 AS SELECT 1 AS tbl"], ""),
         (["DELETE FROM migrations"], "is not a database of this program"),
-        (["UPDATE migrations SET number = 0"], "migrations are missing"),
+        (["UPDATE migrations SET number = 0 WHERE number = 1"], "migrations are missing"),
         (["INSERT INTO migrations (number) VALUES (-5)"], "migrations are missing"),
         (["INSERT INTO migrations (number) VALUES (9999)"], "made by a newer version"),
         (["DROP TABLE migrations"], "is not a database of this program"),
