@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from itertools import count
 from pathlib import Path
@@ -44,6 +45,21 @@ def test_the_key_is_created_once_and_only_its_owner_may_read_it(tmp_path: Path) 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert load_or_create_key(path) == key == path.read_text()
     assert len(key) >= 43
+
+
+def test_the_key_is_whole_when_its_file_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may read it at that moment."""
+    read: list[str] = []
+    link = os.link
+
+    def record(source: str, target: Path) -> None:
+        link(source, target)
+        read.append(target.read_text())
+
+    monkeypatch.setattr(os, "link", record)
+    assert [load_or_create_key(tmp_path / "bot.key")] == read
 
 
 def test_passwords_are_never_the_same() -> None:
