@@ -209,12 +209,17 @@ async def post_waits(post: QueueHarness, milliseconds: int) -> None:
 
 
 def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
-    """Claim every message and end without an outcome, so often; return the last claim."""
+    """Claim every message and end without an outcome, so often; return the last claim.
+
+    Each time the clock goes on until they come again.
+    """
     for _ in range(times):
         owner = leases.LOCAL.register()
         claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
         leases.LOCAL.unregister(owner)
         db.run(lambda tx: leases.recover(tx, queue, clock()))
+        delays = [leases.CRASH_DELAYS.delay_or_last(one.crashes + 1) for one in claimed]
+        clock.advance(max(delays, default=0) / 1000)
     return claimed
 
 

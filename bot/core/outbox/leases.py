@@ -22,6 +22,15 @@ from typing import Protocol
 from bot.core.database import database
 from bot.core.outbox import fairness, groups, lanes, paces, queue_policy
 
+CRASH_DELAYS = queue_policy.RetryTable(
+    tuple(seconds * queue_policy.SECOND for seconds in (0, 0, 2, 4, 8, 16, 30, 60))
+)
+"""The delays before a message comes again whose worker died, again and again.
+
+Two crashes delay nothing. If it is the cause, others are handled meanwhile; if it is not, a storm
+of restarts that lasts less than three minutes makes no dead letter of it.
+"""
+
 _numbers = itertools.count(1)
 _alive: set[str] = set()
 """The workers of this process."""
@@ -179,7 +188,7 @@ def recover(
 
     Return the number of ended leases.
     """
-    ended = _release_where(tx, queue, lanes.FOREVER, owners.presume_dead)
+    ended = _release_where(tx, queue, now, lanes.FOREVER, owners.presume_dead)
     if queue.account_pace:
         tx.execute(RANK_UNRANKED, queue=queue.name)
     _correct_times(tx, queue, now)
@@ -192,14 +201,14 @@ def release_expired(
     """End leases of unknown owners that expired by `now`; return their number."""
     if not owners.leases_expire:
         return 0
-    return _release_where(tx, queue, now, owners.presume_dead)
+    return _release_where(tx, queue, now, now, owners.presume_dead)
 
 
 def release_dead(
-    tx: database.Transaction, queue: queue_policy.Queue, owners: Owners = LOCAL
+    tx: database.Transaction, queue: queue_policy.Queue, now: int, owners: Owners = LOCAL
 ) -> int:
     """End the leases of workers that are known to be dead, expired or not; return their number."""
-    return _release_where(tx, queue, lanes.FOREVER, owners.find_dead)
+    return _release_where(tx, queue, now, lanes.FOREVER, owners.find_dead)
 
 
 def release_own(
@@ -211,23 +220,24 @@ def release_own(
     """End a worker's leases except those in `keep`, without counting crashes; return the count."""
     rows = _leased(tx, queue, lanes.FOREVER)
     own = [row for row in rows if _owner(row) == owner and row["lease"] not in keep]
-    return _release(tx, queue, own, crashed=False)
+    return _release(tx, queue, own)
 
 
 def _release_where(
     tx: database.Transaction,
     queue: queue_policy.Queue,
+    now: int,
     until: int,
     choose: Callable[[database.Transaction, queue_policy.Queue, AbstractSet[str]], set[str]],
 ) -> int:
     rows = _leased(tx, queue, until)
     chosen = choose(tx, queue, {_owner(row) for row in rows}) if rows else ()
-    return _release(tx, queue, [row for row in rows if _owner(row) in chosen], crashed=True)
+    return _release(tx, queue, [row for row in rows if _owner(row) in chosen], crashed_at=now)
 
 
 def _leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> list[database.Row]:
     return tx.query(
-        "SELECT id, lane, lease FROM outbox"
+        "SELECT id, lane, lease, crashes, due_at FROM outbox"
         " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until ORDER BY due_at, id",
         queue=queue.name,
         until=until,
@@ -239,7 +249,10 @@ def _owner(row: database.Row) -> str:
 
 
 def _release(
-    tx: database.Transaction, queue: queue_policy.Queue, rows: list[database.Row], *, crashed: bool
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    rows: list[database.Row],
+    crashed_at: int | None = None,
 ) -> int:
     """End the leases of these rows, which are in their order; return how many still had them.
 
@@ -249,17 +262,23 @@ def _release(
     """
     names = {row["lane"] for row in rows}
     lanes.lock(tx, queue, *names)
-    suspects = {row["lease"]: row["id"] for row in reversed(rows)}
-    released = sum(
-        tx.execute(
+    suspects = {row["lease"]: row["id"] for row in reversed(rows)} if crashed_at is not None else {}
+    released = 0
+    for row in rows:
+        crashes, due_at = row["crashes"], row["due_at"]
+        if crashed_at is not None and suspects[row["lease"]] == row["id"]:
+            crashes += 1
+            if delay := CRASH_DELAYS.delay_or_last(crashes):
+                due_at = crashed_at + delay
+        released += tx.execute(
             "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1,"
-            " crashes = crashes + :crashed WHERE id = :id AND COALESCE(lease, '') = :lease",
+            " crashes = :crashes, due_at = :due_at WHERE id = :id"
+            " AND COALESCE(lease, '') = :lease",
             id=row["id"],
             lease=row["lease"] or "",
-            crashed=int(crashed and suspects[row["lease"]] == row["id"]),
+            crashes=crashes,
+            due_at=due_at,
         )
-        for row in rows
-    )
     groups.reopen_lanes(tx, queue, names)
     return released
 

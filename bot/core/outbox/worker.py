@@ -221,7 +221,7 @@ class Worker:
         lanes.lock_paces(tx, queue)
         now = self._now()  # not earlier: after waiting for the lock, one message too many could go
         if held is not None:
-            leases.release_dead(tx, queue, self._owners)
+            leases.release_dead(tx, queue, now, self._owners)
             leases.release_own(tx, queue, self._owner, keep=held)
         leases.release_expired(tx, queue, now, self._owners)
         ahead = self._handler.ahead

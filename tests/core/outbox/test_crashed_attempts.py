@@ -74,6 +74,22 @@ def test_a_release_is_neither_a_crash_nor_an_outcome(post: QueueHarness) -> None
     assert post.first().crashes == 2
 
 
+def test_each_crash_after_the_second_delays_the_message_and_no_other(post: QueueHarness) -> None:
+    """A storm of restarts makes no dead letter of it at once; if it is the cause, others go on."""
+    post.put("a", "first")
+    waits = []
+    for _ in range(10):
+        began = post.clock()
+        crash(post.db, QUEUE, post.clock)
+        waits.append((post.clock() - began) // 1000)
+        assert post.next_open() == 0  # the clock is at the end of the delay
+    assert waits == [0, 0, 2, 4, 8, 16, 30, 60, 60, 60]
+    crash(post.db, QUEUE, post.clock)
+    post.clock.advance(-1)
+    post.put("b", "second")
+    assert post.words() == ["second"]
+
+
 def test_reviving_resets_the_count(post: QueueHarness) -> None:
     post.put("a", "one", key="k")
     crash(post.db, QUEUE, post.clock, 3)

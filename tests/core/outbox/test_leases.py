@@ -36,7 +36,7 @@ def claim(post: QueueHarness, owner: str) -> list[Message]:
 
 
 def inherit(post: QueueHarness) -> int:
-    return post.db.run(lambda tx: leases.release_dead(tx, post.queue))
+    return post.db.run(lambda tx: leases.release_dead(tx, post.queue, post.clock()))
 
 
 def recover(post: QueueHarness) -> int:
@@ -162,7 +162,7 @@ def test_a_lease_taken_meanwhile_is_not_released(post: QueueHarness, owner: str)
 
     post.put("a", "one")
     claim(post, "elsewhere:1:2:3")
-    assert post.db.run(lambda tx: leases.release_dead(tx, post.queue, Late())) == 0
+    assert post.db.run(lambda tx: leases.release_dead(tx, post.queue, post.clock(), Late())) == 0
     assert post.states() == {"one": "leased"}
 
 

@@ -392,7 +392,7 @@ async def test_a_stopping_worker_is_alive_as_long_as_its_handlers_run(
         stopping = asyncio.create_task(made.stop(SECONDS))
         await made._idle.wait()  # it claims no more
         assert leases.is_alive(owner)
-        assert post.db.run(lambda tx: leases.release_dead(tx, post.queue)) == 0
+        assert post.db.run(lambda tx: leases.release_dead(tx, post.queue, post.clock())) == 0
         hands.may_go.set()
         await stopping
     assert not leases.is_alive(owner)

@@ -48,7 +48,7 @@ class Process:
         later = NOW + DAY
         return [
             self.db.run(lambda tx: leases.release_expired(tx, queue, later, self.owners)),
-            self.db.run(lambda tx: leases.release_dead(tx, queue, self.owners)),
+            self.db.run(lambda tx: leases.release_dead(tx, queue, later, self.owners)),
             self.db.run(lambda tx: leases.recover(tx, queue, later, self.owners)),
         ]
 
