@@ -347,9 +347,11 @@ def test_a_closed_event_loop_does_not_stop_the_writer(db: Database) -> None:
     assert there(db) == ["next", "slow"]
 
 
-async def test_a_transaction_keeps_its_own_error_when_the_commit_fails_too(db: Database) -> None:
+async def test_a_transaction_keeps_its_own_error_when_the_commit_fails_too(
+    db: Database, held: PausedWriter
+) -> None:
     """The error of the commit goes to the other callers."""
-    found = await PausedWriter(db).together(
+    found = await held.together(
         db.transaction(partial(fail, name="a")),
         db.transaction(orphan),
         db.transaction(partial(put, name="b")),

@@ -45,7 +45,7 @@ NEWEST = {
 }
 """How the rows of a request's payments are found, by table."""
 
-PARTS = re.compile(r"SCAN (class\d|it$|CONSTANT ROW)")
+PARTS = re.compile(r"SCAN (class\d|heads$|it$|CONSTANT ROW)")
 """Steps over what another step has found."""
 
 OWN = {
