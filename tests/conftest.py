@@ -38,7 +38,7 @@ settings.register_profile(
 )
 settings.load_profile("slow machine")
 
-BOTH = ("core/database", "core/outbox", "core/replicas", "service/store")
+BOTH = ("core/database", "core/outbox", "core/replicas", "chat/store")
 """Folders whose tests depend on the engine: `make test` runs them on both."""
 
 FOLDER_MARKERS = {
