@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,9 @@ class Statement:
     names: frozenset[str]
     """What it binds."""
 
+    is_definition: bool
+    """True for the head of a function or a class."""
+
     is_inside: bool
     """True if it belongs to a function, so that coverage knows which tests run it."""
 
@@ -40,6 +44,11 @@ class Reach:
             for path in (tree / "bot").rglob("*.py")
         }
         self._statements = {path: _statements(text) for path, text in self._sources.items()}
+        self._uses: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for path, text in self._sources.items():
+            for number, line in enumerate(text.splitlines(), 1):
+                for name in set(re.findall(r"\w+", line)):
+                    self._uses[name].append((path, number))
         self._contexts = cache(self._data.contexts_by_lineno)
         self._seconds = {
             f"{case.attrib['classname'].replace('.', '/')}.py::{case.attrib['name']}": float(
@@ -69,25 +78,24 @@ class Reach:
     def _places(self, path: str, line: int) -> set[tuple[str, int]]:
         """Return the lines in functions that depend on a line.
 
-        Outside of functions, these are the lines that use a name bound there, whose own users
-        count too: tests run them, while the line itself runs when it is imported.
+        Outside of functions, these are the lines that use a name bound there, and those that use
+        a name bound by such a line: tests run them, while the line itself runs at the import.
         """
         places: set[tuple[str, int]] = set()
         todo, seen = [(path, self._statement(path, line))], set()
         while todo:
             path, statement = todo.pop()
-            if statement is None or statement in seen:
+            if statement is None or (path, statement) in seen:
                 continue
-            seen.add(statement)
+            seen.add((path, statement))
             if statement.is_inside:
                 places |= {(path, each) for each in range(statement.first, statement.last + 1)}
                 continue
             for name in statement.names:
-                word = re.compile(rf"\b{name}\b")
-                for file in [path] if name.startswith("_") else self._sources:
-                    for number, text in enumerate(self._sources[file].splitlines(), 1):
-                        if word.search(text):
-                            todo.append((file, self._statement(file, number)))
+                for file, number in self._uses[name]:
+                    user = self._statement(file, number)
+                    if (file == path or name[0] != "_") and not (user and user.is_definition):
+                        todo.append((file, user))
         return places
 
     def _statement(self, path: str, line: int) -> Statement | None:
@@ -104,9 +112,9 @@ def _statements(source: str) -> list[Statement]:
             if isinstance(child, ast.stmt | ast.ExceptHandler):
                 body = getattr(child, "body", None)
                 last = body[0].lineno - 1 if body else child.end_lineno or child.lineno
-                found.append(
-                    Statement(child.lineno, max(last, child.lineno), _bound(child), is_inside)
-                )
+                last = max(last, child.lineno)
+                is_definition = is_function or isinstance(child, ast.ClassDef)
+                found.append(Statement(child.lineno, last, _bound(child), is_definition, is_inside))
             visit(child, is_inside=is_inside or is_function)
 
     visit(ast.parse(source), is_inside=False)
