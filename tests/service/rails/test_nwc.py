@@ -241,6 +241,7 @@ async def test_no_answer_log_or_error_shows_the_secret(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level("DEBUG")
+    caplog.set_level("DEBUG", "websockets")  # the product's log quiets it, for the whole process
     said = list[Any]()
     with structlog.testing.capture_logs() as logs:
         async with open_nwc(clock) as shop:

@@ -24,7 +24,7 @@ SEEDS = [int(ONE)] if ONE else list(range(int(os.environ.get("MONKEY_SEEDS") or 
 NUMBER = int(os.environ.get("MONKEY_ACTS") or ACTS)
 
 LEAST = {
-    "listings": 30, "payments": 20, "posts": 30, "presses": 200, "searches": 10, "shared": 2,
+    "listings": 30, "payments": 20, "posts": 30, "presses": 200, "searches": 6, "shared": 2,
     "messages": 200, "edits": 100,
 }  # fmt: skip
 """What happens at least in an hour that proves anything."""

@@ -21,7 +21,7 @@ FEWEST = 180
 """Statements that such an hour runs at least."""
 
 SMALL = {
-    "apps", "drafts", "kept_secrets", "offered_rails", "sightings", "timelines",
+    "apps", "drafts", "kept_secrets", "migrations", "offered_rails", "sightings", "timelines",
 }  # fmt: skip
 """Tables that stay small however much is sold."""
 
