@@ -25,7 +25,7 @@ from tests.support.product_process import (
     start_bot,
 )
 from tests.support.raw_payers import REQUESTS_PATH, Answer, posted
-from tests.support.sellers_and_payers import Seller, link_of, seller_with_destination
+from tests.support.sellers_and_payers import Seller, make_code_drop, seller_with_destination
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
@@ -83,19 +83,6 @@ class Crowd:
         self.open.clear()
 
 
-async def make_drop(sam: Seller) -> str:
-    """Make a drop whose buyers get codes, by chatting; return its link."""
-    card = await sam.card(f"/drop {UNITS} 5 EUR Voucher", "Voucher")
-    await sam.edit(card)
-    await sam.press(card, "What buyers get", "What does the buyer get after paying?")
-    listed = "\n".join(CODES).encode()
-    which = await sam.seen(
-        lambda: sam.person.send_document("codes.txt", listed), "How should buyers get this?"
-    )
-    await sam.press(which, "Codes", "Buyers now get: ")
-    return link_of(card)
-
-
 async def receipt(run: Process, place: str) -> Any:
     """Return the receipt at an address, as whoever has it may read it."""
     request_id, _, transaction = place.partition("/pay/")[2].partition("/receipt/")
@@ -125,7 +112,7 @@ async def test_each_code_goes_to_one_payment_whatever_is_killed(stage: ProductSe
 
     async with running() as run:
         sam = await seller_with_destination(stage.world)
-        crowd = Crowd(run.url, (await make_drop(sam)).rpartition("/")[2])
+        crowd = Crowd(run.url, (await make_code_drop(sam, CODES)).rpartition("/")[2])
         await run.stop()
     payers = [asyncio.create_task(crowd.buy()) for _ in range(AT_ONCE)]
     for _ in range(KILLS):

@@ -29,7 +29,7 @@ from tests.support.lightning_wallet import LnurlService, serve_wallet
 from tests.support.machine_faults import MARK
 from tests.support.product_process import QUICK, patient_client, rows, until
 from tests.support.rail_shop import REAL_RAILS, invoices_on
-from tests.support.sellers_and_payers import Seller, link_of, seller
+from tests.support.sellers_and_payers import Seller, link_of, make_code_drop, seller
 from tests.support.service_harness import form_token
 
 LIFE_SECONDS = 7.0
@@ -58,11 +58,8 @@ PAYMENTS = """
 
 async def prove(size: proof.Size) -> proof.Figures:
     """Let the crowd pay for as long as the kills last; balance the books afterwards."""
-    figures, dice, kills = (
-        proof.Figures(),
-        random.Random(size.seed),
-        round(size.seconds / LIFE_SECONDS),
-    )
+    figures, dice = proof.Figures(), random.Random(size.seed)
+    kills = round(size.seconds / LIFE_SECONDS)
     codes = [f"CODE-{size.seed}-{number:04d}" for number in range(size.payments // 4)]
     wallet = LnurlService(clock.now)
     async with AsyncExitStack() as stack:
@@ -87,7 +84,7 @@ async def prove(size: proof.Size) -> proof.Figures:
             sam = seller(telegram.world)
             await set_up(sam, wallet)
             links = [
-                await make_drop(sam, codes),
+                await make_code_drop(sam, codes),
                 link_of(await sam.card("/donation 3 EUR Tips", "Tips")),
                 await make_request(product.url, keys, wallet.address, receiver.url),
             ]
@@ -223,18 +220,6 @@ async def set_up(sam: Seller, wallet: LnurlService) -> None:
     await sam.press(page, "Lightning address", "Lightning address")
     review = await sam.say(wallet.address, "This works")
     await sam.press(review, "✅ Save", "✅ Connected")
-
-
-async def make_drop(sam: Seller, codes: list[str]) -> str:
-    card = await sam.card(f"/drop {len(codes)} 5 EUR Voucher", "Voucher")
-    await sam.edit(card)
-    await sam.press(card, "What buyers get", "What does the buyer get after paying?")
-    listed = "\n".join(codes).encode()
-    which = await sam.seen(
-        lambda: sam.person.send_document("codes.txt", listed), "How should buyers get this?"
-    )
-    await sam.press(which, "Codes", "Buyers now get: ")
-    return link_of(card)
 
 
 async def make_request(url: str, keys: dict[str, str], wallet: str, hook: str) -> str:

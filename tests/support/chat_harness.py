@@ -36,9 +36,10 @@ from bot.chat.telegram.intake import Intake
 from bot.chat.telegram.transport import make_bot
 from bot.core.database.database import Database, Row, Transaction
 from bot.core.database.vault import Vault
+from bot.core.net.rates import Rate
 from bot.core.outbox.queue_policy import Queue
 from bot.sandbox.world import people
-from bot.sandbox.world.errors import NO_LIMITS
+from bot.sandbox.world.errors import NO_LIMITS, Limits
 from bot.sandbox.world.model import CallbackQuery, Draft, Json
 from bot.sandbox.world.world import TOKEN, World
 from tests.support.outbox_queue import bodies, handle_all
@@ -237,6 +238,15 @@ def get_link(tx: Transaction, link_id: str) -> PaymentLink:
     link = link_rows.find_link(tx, link_id)
     assert link is not None
     return link
+
+
+def limited_chat(db: Database, clock: Clock, rails: tuple[str, ...] = ()) -> ChatHarness:
+    """Open a chat at Telegram's rates, with a sandbox that enforces the limits."""
+    rates = Rate(30, 1), Rate(1, 1), Rate(20, 60)
+    queues = make_queues(*rates, gather=alert_text.join_alerts)
+    made = ChatHarness(db, clock, queues=queues, rails=rails)
+    made.world.limiter.limits = Limits()
+    return made
 
 
 @asynccontextmanager

@@ -158,6 +158,19 @@ def link_of(card: Message) -> str:
     return found[0]
 
 
+async def make_code_drop(seller: Seller, codes: list[str]) -> str:
+    """Make a drop whose buyers get codes, by chatting; return its link."""
+    card = await seller.card(f"/drop {len(codes)} 5 EUR Voucher", "Voucher")
+    await seller.edit(card)
+    await seller.press(card, "What buyers get", "What does the buyer get after paying?")
+    listed = "\n".join(codes).encode()
+    which = await seller.seen(
+        lambda: seller.person.send_document("codes.txt", listed), "How should buyers get this?"
+    )
+    await seller.press(which, "Codes", "Buyers now get: ")
+    return link_of(card)
+
+
 def decoded(world: World, card: Message) -> str:
     """Decode the QR picture as it was sent."""
 

@@ -14,20 +14,17 @@ from itertools import islice
 
 import pytest
 
-from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import TextMessage
-from bot.chat.model.queues import make_queues
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Database, Transaction
-from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import NOTICE
-from bot.sandbox.world.errors import Fault, Limits
+from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.model import Draft
 from bot.sandbox.world.people import Person
-from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.chat_harness import COFFEE, ChatHarness, limited_chat, service_answer
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
 
@@ -49,13 +46,7 @@ TOTAL = re.compile(r"\nTotal: \$([\d,.]+) from (\d+) payments$")
 @pytest.fixture
 def chat(db: Database, clock: Clock) -> ChatHarness:
     """Build the chat at Telegram's rates, with a sandbox that enforces the limits."""
-    made = ChatHarness(
-        db,
-        clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
-    )
-    made.world.limiter.limits = Limits()
-    return made
+    return limited_chat(db, clock)
 
 
 @dataclass

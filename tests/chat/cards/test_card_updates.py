@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from bot.chat.alerts import alert_text
 from bot.chat.cards.message_calls import (
     PICTURE_ATTEMPTS,
     PICTURE_WAIT,
@@ -18,14 +17,11 @@ from bot.chat.cards.message_calls import (
 )
 from bot.chat.cards.views import view_of
 from bot.chat.model.payloads import CardMessage, PosterFile, replacement
-from bot.chat.model.queues import make_queues
 from bot.chat.model.replies import Reply
 from bot.chat.store import link_rows, post_rows, seller_rows
 from bot.chat.store.link_rows import STOPPED, PaymentLink
 from bot.chat.store.post_rows import LIVE_CARDS, OWN
 from bot.core.database.database import Database
-from bot.core.net.rates import Rate
-from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import (
@@ -35,6 +31,7 @@ from tests.support.chat_harness import (
     URL,
     ChatHarness,
     get_link,
+    limited_chat,
     service_answer,
 )
 from tests.support.sellers_and_payers import decoded
@@ -339,12 +336,7 @@ async def test_a_drop_in_five_chats_is_sold_out_in_all_after_few_edits(
     db: Database, clock: Clock
 ) -> None:
     """Two hundred payments within a minute, at Telegram's limits: no call is refused."""
-    chat = ChatHarness(
-        db,
-        clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
-    )
-    chat.world.limiter.limits = Limits()
+    chat = limited_chat(db, clock)
     sam = chat.add_person("Sam")
     spec = replace(STICKERS, units=200)
     link = chat.add_link(sam, spec, service_answer(total_units=200, remaining_units=200))

@@ -7,20 +7,16 @@ from typing import Any
 
 import pytest
 
-from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import new_message, replacement
-from bot.chat.model.queues import make_queues
 from bot.chat.model.replies import DANGER, Button, Reply, markup, without_styles
 from bot.chat.store import message_rows
 from bot.core.database.database import Database
-from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.text.translations import t
-from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.model import CallbackQuery, Chat, Draft
 from bot.sandbox.world.people import Person
-from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.chat_harness import ChatHarness, limited_chat, telegram_of
 from tests.support.outbox_queue import bodies, handle_all
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 from tests.support.service_harness import Clock
@@ -84,12 +80,7 @@ async def test_the_pace_counts_from_the_arrival_of_a_slow_message(
     db: Database, clock: Clock
 ) -> None:
     """A large picture takes a second; Telegram counts from its arrival."""
-    chat = ChatHarness(
-        db,
-        clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
-    )
-    chat.world.limiter.limits = Limits()
+    chat = limited_chat(db, clock)
     sam = chat.add_person("Sam")
     async with telegram_of(chat.world) as bot:
         sending = SenderHarness(chat, bot)

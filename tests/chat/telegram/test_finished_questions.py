@@ -6,16 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import ButtonRemoval
-from bot.chat.model.queues import make_queues
 from bot.chat.store.message_rows import MOST_WAITING
 from bot.core.database.database import Database
-from bot.core.net.rates import Rate
-from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
-from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.chat_harness import limited_chat, telegram_of
 from tests.support.outbox_queue import bodies
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
@@ -160,9 +156,7 @@ async def test_a_removal_that_fails_is_dropped(
 @pytest.fixture
 async def limited(db: Database, clock: Clock) -> AsyncIterator[SenderHarness]:
     """Open the sender at Telegram's rates, with a sandbox that enforces the limits."""
-    queues = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts)
-    chat = ChatHarness(db, clock, queues=queues)
-    chat.world.limiter.limits = Limits()
+    chat = limited_chat(db, clock)
     async with telegram_of(chat.world) as bot:
         yield SenderHarness(chat, bot)
 

@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.chat.alerts import alert_text
-from bot.chat.model.queues import make_queues
 from bot.chat.payments.client import Client
 from bot.core.database.database import Database
-from bot.core.net.rates import Rate
-from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.people import Person
-from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.chat_harness import ChatHarness, limited_chat, telegram_of
 from tests.support.form_harness import IBAN, RAILS, SEPA, answer, refusal
 from tests.support.http_peers import ScriptedServer
 from tests.support.outbox_queue import bodies, crash
@@ -29,10 +25,7 @@ SECONDS = 9
 @pytest.fixture
 def chat(db: Database, clock: Clock) -> ChatHarness:
     """Open a chat of real money at Telegram's rates, with a sandbox that enforces the limits."""
-    queues = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts)
-    made = ChatHarness(db, clock, queues=queues, rails=RAILS)
-    made.world.limiter.limits = Limits()
-    return made
+    return limited_chat(db, clock, RAILS)
 
 
 @pytest.fixture

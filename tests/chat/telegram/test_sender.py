@@ -12,24 +12,28 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
-from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import CardMessage, TextMessage, new_message
-from bot.chat.model.queues import SENT_AT_ONCE, make_queues
+from bot.chat.model.queues import SENT_AT_ONCE
 from bot.chat.model.replies import TEXT_LIMIT, Reply
 from bot.chat.store.link_rows import CREATING
 from bot.chat.telegram.sender import Sender
 from bot.chat.telegram.transport import MAX_ATTEMPTS, RETRIES, make_bot
 from bot.core.database.database import Database
-from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 from bot.core.outbox.worker import QueueHandler, Worker
-from bot.sandbox.world.errors import FaultKind, Limits
+from bot.sandbox.world.errors import FaultKind
 from bot.sandbox.world.model import Chat
 from bot.sandbox.world.people import Person
 from bot.sandbox.world.world import TOKEN
 from tests.support.asgi_server import serve_asgi
-from tests.support.chat_harness import COFFEE, ChatHarness, service_answer, telegram_of
+from tests.support.chat_harness import (
+    COFFEE,
+    ChatHarness,
+    limited_chat,
+    service_answer,
+    telegram_of,
+)
 from tests.support.outbox_queue import handle_all
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import Clock
@@ -336,12 +340,7 @@ async def test_a_failure_is_one_line_in_the_log_with_its_reason(
 
 async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clock: Clock) -> None:
     """Eight people and a group get five messages each, at the default rates, on a set clock."""
-    chat = ChatHarness(
-        db,
-        clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
-    )
-    chat.world.limiter.limits = Limits()
+    chat = limited_chat(db, clock)
     async with telegram_of(chat.world) as bot:
         sending = SenderHarness(chat, bot)
         chats = [chat.add_person(f"P{number}").chat for number in range(8)]
