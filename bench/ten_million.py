@@ -23,10 +23,9 @@ from bench import million
 from bench.million import KINDS, MILLION, PAYERS, SHARE, SHOP, YEAR
 from bot.core import stored_json
 from bot.core.database import vault
-from bot.core.database.database import Row, Transaction
+from bot.core.database.database import Row, Transaction, split_amount
 from bot.core.database.sqlite import open_sqlite
 from bot.core.database.sqlite_writer import SqliteTransaction
-from bot.core.database.tables import split_amount
 from bot.core.database.vault import Vault
 from bot.core.outbox import outbox
 from bot.interface.vocabulary import Kind, Status

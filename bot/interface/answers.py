@@ -1,4 +1,4 @@
-"""Answers of calls, and the bodies of webhooks.
+"""Answers of calls.
 
 If the interface and HandCash Cloud name a field differently, an answer has both names.
 """

@@ -18,7 +18,7 @@ from typing_extensions import TypeAliasType
 from bot.core import brand, errors, exact_json
 from bot.core.money import amounts
 from bot.core.text import contacts, links, sanitize
-from bot.interface import code_lists, vocabulary
+from bot.interface import parts, vocabulary
 
 H = TypeVar("H", bound=Hashable)
 
@@ -271,9 +271,6 @@ MAX_SECONDS = 315_360_000
 MAX_INTEGER = 2**53 - 1
 """What every reader of JSON can hold (RFC 7493)."""
 
-MAX_SUGGESTIONS = 4
-"""Suggested amounts of a request."""
-
 
 def _whole(value: Any) -> Any:
     """Convert 5.0 to 5: JSON has one type of number."""
@@ -393,13 +390,13 @@ def _keys(value: Any) -> list[str]:
 
 def _not_too_many(listed: Any) -> Any:
     """Refuse too many codes before they are read: a problem for each would take seconds."""
-    if isinstance(listed, list) and len(listed) > code_lists.MOST_CODES:
-        raise ValueError(code_lists.TOO_MANY)
+    if isinstance(listed, list) and len(listed) > parts.MOST_CODES:
+        raise ValueError(parts.TOO_MANY)
     return listed
 
 
 def _check_codes(listed: list[str]) -> list[str]:
-    return [*code_lists.check_codes(enumerate(listed, 1), "number")]
+    return [*parts.check_codes(enumerate(listed, 1), "number")]
 
 
 def _event(value: Any) -> Any:
@@ -424,18 +421,16 @@ Parameters: TypeAlias = Annotated[
 ]
 _CODE: JsonDict = {
     **_VISIBLE,
-    "not": {"pattern": code_lists.CONTROLS.pattern},
+    "not": {"pattern": parts.CONTROLS.pattern},
     "examples": ["AAAA-1111"],
 }
 Codes: TypeAlias = Annotated[
     list[
-        Annotated[
-            str, Field(min_length=1, max_length=code_lists.LONGEST_CODE, json_schema_extra=_CODE)
-        ]
+        Annotated[str, Field(min_length=1, max_length=parts.LONGEST_CODE, json_schema_extra=_CODE)]
     ],
     Field(
         min_length=1,
-        description=f"At most {code_lists.MOST_CODES}, one line each, without repeats.",
+        description=f"At most {parts.MOST_CODES}, one line each, without repeats.",
         json_schema_extra={"uniqueItems": True},
     ),
     BeforeValidator(_not_too_many),

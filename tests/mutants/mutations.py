@@ -38,7 +38,7 @@ THEMES = {
         "chat/alerts/delivery.py", "chat/alerts/daily_summary.py", "core/outbox/groups.py",
     ],
     "leases": ["core/outbox/*.py"],
-    "amounts": ["core/money/*.py", "chat/forms/shares_and_amounts.py", "core/database/tables.py"],
+    "amounts": ["core/money/*.py", "chat/forms/shares_and_amounts.py", "core/database/database.py"],
     "signatures": [
         "core/signing.py", "chat/payments/webhook.py", "service/notifications/webhooks.py",
         "core/database/vault.py",

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from bot.chat.model import request_spec
 from bot.chat.store import payment_rows as chat_payments
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.core.money import amounts
 from bot.interface import fields
 from bot.service.payments import payment_rows
@@ -86,7 +86,9 @@ async def read(
         where += f" AND {export.request} = :only"
     given = {"since": wanted.since, "until": wanted.until, "only": wanted.request_id}
     columns = [(name, export.columns[name]) for name in export.header(wanted)]
-    pages = tables.read_pages(db, f"{export.select} {where}", export.keys, now=wanted.now, **given)
+    pages = database.read_pages(
+        db, f"{export.select} {where}", export.keys, now=wanted.now, **given
+    )
     async for page in pages:
         for found in page:
             row = export.prepare(found, wanted)
@@ -167,7 +169,7 @@ RECORDED_PAYMENTS = "recorded payments"
 EXPORTS = {
     # The chat marks a payment as paid back before it notifies the service.
     "payments": Export(
-        f"SELECT {tables.of_table('p', payment_rows.COLUMNS)}, r.name,"  # noqa: S608 - our own names
+        f"SELECT {database.of_table('p', payment_rows.COLUMNS)}, r.name,"  # noqa: S608 - our own names
         " COALESCE(p.paid_back_at, c.paid_back_at) AS returned_at,"
         " CASE WHEN p.paid_back_at IS NULL THEN c.paid_back_note ELSE p.paid_back_note END"
         " AS returned_note"

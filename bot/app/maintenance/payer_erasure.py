@@ -14,7 +14,7 @@ from functools import partial
 from bot.app.maintenance import personal_data
 from bot.chat.model import queues
 from bot.core import erasure, errors, stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.core.ops import audit
 from bot.core.outbox import queries
 
@@ -174,7 +174,7 @@ def _pages(
     db: database.Database, table: personal_data.PersonalTable, scope: erasure.Scope
 ) -> AsyncIterator[list[database.Row]]:
     condition, given = table.condition(scope)
-    return tables.read_pages(db, f"{table.select} AND {condition}", table.keys, **given)
+    return database.read_pages(db, f"{table.select} AND {condition}", table.keys, **given)
 
 
 async def _erase_rows(

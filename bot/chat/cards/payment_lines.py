@@ -11,7 +11,7 @@ from typing import get_args
 
 from bot.chat.model import moments, payment, replies
 from bot.chat.store import payment_marks, payment_rows
-from bot.core.text import phrases, translations
+from bot.core.text import translations
 from bot.interface import fields, parts, vocabulary
 
 # Limits in UTF-16 units; an emoji has two.
@@ -169,7 +169,7 @@ def how_lines(
         lines.append(translations.t(language, key, **given))
         asked = None if is_underpaid or is_listed else paid.asked(*price)
         if asked is not None and price[1] != paid.currency:
-            source = phrases.rate_source_text(paid.source or "", language)
+            source = translations.rate_source_text(paid.source or "", language)
             worth = {
                 "price": replies.money(*price, language),
                 "paid": replies.money(asked, paid.currency, language),

@@ -12,7 +12,7 @@ from bot.chat.store import link_rows, receipt_rows
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.outbox import outbox, queue_policy
-from bot.core.text import phrases, sanitize, translations
+from bot.core.text import sanitize, translations
 from bot.interface import answers
 
 NAME = 200
@@ -89,7 +89,7 @@ def _head(receipt: receipt_rows.Receipt, language: str, zone: str | None) -> str
     lines.append(" · ".join(filter(None, [f"<b>{_amount(receipt, language)}</b>", moment])))
     if receipt.units:
         units = receipt.units
-        numbers = phrases.unit_numbers(units.first, units.last, language)
+        numbers = translations.unit_numbers(units.first, units.last, language)
         values: dict[str, object] = {"numbers": numbers}
         key = "receipt-kept-units"
         if units.total is not None:
@@ -114,7 +114,7 @@ def _with_delivery(head: str, receipt: receipt_rows.Receipt, language: str) -> s
         wait = translations.t(language, "receipt-kept-waits", there=there, count=receipt.quantity)
         head = f"{head}\n\n{wait}"
     if delivery.file is not None:
-        size = phrases.file_size(delivery.file.size, language)
+        size = translations.file_size(delivery.file.size, language)
         line = translations.t(
             language, "receipt-kept-file", name=replies.escaped(delivery.file.name, NAME), size=size
         )

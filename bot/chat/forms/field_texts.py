@@ -8,7 +8,7 @@ from decimal import Decimal
 from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money import amounts
-from bot.core.text import links, phrases, translations
+from bot.core.text import links, translations
 from bot.interface import fields, parts
 
 # Buttons with answers, below a field's question.
@@ -407,7 +407,7 @@ def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | No
 
 def file_words(goods: request_spec.Goods, language: str) -> str:
     """Return the name and the size of a file: `album.zip, 3.2 MB`."""
-    size = phrases.file_size(goods.size or 0, language)
+    size = translations.file_size(goods.size or 0, language)
     return translations.t(language, "goods-file", name=goods.name or "", size=size)
 
 

@@ -16,7 +16,7 @@ from typing import TypeGuard
 from bot.chat.forms import flow, questions, request_fields
 from bot.chat.model import drafts, replies, request_spec
 from bot.core.text import sanitize, translations
-from bot.interface import code_lists, fields
+from bot.interface import fields, parts
 
 # Parsing of messages and files from sellers.
 
@@ -90,18 +90,18 @@ def read_codes(text: str) -> CodeList | replies.Problem:
     if not counts:
         return replies.Problem("problem-goods-empty")
     for number, line in enumerate(lines, 1):
-        if len(line) > code_lists.LONGEST_CODE:
+        if len(line) > parts.LONGEST_CODE:
             given: dict[str, object] = {
                 "line": number,
                 "length": len(line),
-                "most": code_lists.LONGEST_CODE,
+                "most": parts.LONGEST_CODE,
             }
             return replies.Problem("problem-goods-code-long", given)
         if any(unicodedata.category(char) in ("Cc", "Cs") for char in line if char != "\t"):
             return replies.Problem("problem-goods-code-control", {"line": number})
-    if len(counts) > code_lists.MOST_CODES:
+    if len(counts) > parts.MOST_CODES:
         return replies.Problem(
-            "problem-goods-many", {"count": len(counts), "most": code_lists.MOST_CODES}
+            "problem-goods-many", {"count": len(counts), "most": parts.MOST_CODES}
         )
     doubled = tuple(code for code, times in counts.items() if times > 1)
     return CodeList(tuple(counts), doubled)

@@ -182,12 +182,12 @@ def _checked(
     """Return the choice as a price, or the Problem if the amounts don't go together."""
     minimum = bounds[0] if bounds else min(suggested)
     maximum = bounds[1] if bounds[1:] else None
-    if len(suggested) > fields.MAX_SUGGESTIONS:
-        fewer = "/".join(f"{amount:f}" for amount in suggested[: fields.MAX_SUGGESTIONS])
+    if len(suggested) > parts.MAX_SUGGESTIONS:
+        fewer = "/".join(f"{amount:f}" for amount in suggested[: parts.MAX_SUGGESTIONS])
         example = " ".join(filter(None, (fewer, currency)))
         values = {
             "count": len(suggested),
-            "most": fields.MAX_SUGGESTIONS,
+            "most": parts.MAX_SUGGESTIONS,
             "several": example,
         }
         return replies.Problem("problem-choice-many", values)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bot.chat.model import remote_request, request_spec
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
@@ -24,7 +24,7 @@ COLUMNS = (
 # Settlement 0 is a sale, 1 an oversold payment, 2 an underpayment. Rows from 3 count paid-back
 # payments a second time (chat/store/payment_rows.py).
 SELECT_LINK = (
-    f"SELECT {tables.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
+    f"SELECT {database.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
     " (SELECT COALESCE(SUM(payments), 0) FROM takings"
     " WHERE listing_id = listings.id AND settlement < 2) AS paid_count,"
     " (SELECT COALESCE(SUM(pieces), 0) FROM takings"

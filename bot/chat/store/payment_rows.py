@@ -11,7 +11,7 @@ from bot.chat.model import request_spec
 from bot.chat.model.payment import PaidBy, fold_number, fold_reference
 from bot.chat.store import link_rows
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.interface import parts
 
 # Totals.
@@ -28,7 +28,7 @@ BETWEEN = (
     f" CASE WHEN underpaid = 1 THEN {UNDERPAID} ELSE oversold END AS settlement,"
     " CASE WHEN paid_back_at IS NULL THEN 0 ELSE 1 END AS is_back, COUNT(*) AS payments,"
     " SUM(quantity) AS pieces,"
-    f" SUM({tables.BILLIONS}) AS billions, SUM({tables.REST}) AS rest"
+    f" SUM({database.BILLIONS}) AS billions, SUM({database.REST}) AS rest"
     " FROM listings JOIN received_payments p ON listing_id = listings.id"
     " WHERE listings.seller_id = :seller AND received_at >= :since AND received_at < :until"
     " GROUP BY 1, 2, 3, 4 ORDER BY payments DESC, listing_id, p.currency"
@@ -85,7 +85,7 @@ def add_amount(
     tx: database.Transaction, link_id: str, money: Money, settlement: int, number: int = 1
 ) -> None:
     """Add a payment to a link's revenue, or remove it (`number` -1)."""
-    billions, rest = tables.split_amount(number * money.amount)
+    billions, rest = database.split_amount(number * money.amount)
     tx.execute(
         "INSERT INTO takings (listing_id, currency, settlement, billions, rest, payments, pieces)"
         " VALUES (:listing, :currency, :settlement, :billions, :rest, :payments, :pieces)"
@@ -119,7 +119,7 @@ def _sum_up(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
     counts: dict[int, int] = defaultdict(int)
     units: dict[int, int] = defaultdict(int)
     for row, settlement in rows:
-        sums[settlement][str(row["currency"])] += tables.join_amount(row)
+        sums[settlement][str(row["currency"])] += database.join_amount(row)
         counts[settlement] += int(row["payments"])
         units[settlement] += int(row["pieces"])
 

@@ -28,7 +28,7 @@ from bot.core import bounded_process, errors
 from bot.core.database import database
 from bot.core.net import http_client
 from bot.core.outbox import outbox, queue_policy
-from bot.interface import code_lists
+from bot.interface import parts
 
 if TYPE_CHECKING:
     from telegram import Bot, File
@@ -266,7 +266,7 @@ class PhotoIntake:
 FILE_SECONDS = 150.0
 """Time limit of one attempt; less than its lease."""
 
-MOST_CODE_BYTES = 2 * code_lists.MOST_CODES * code_lists.LONGEST_CODE
+MOST_CODE_BYTES = 2 * parts.MOST_CODES * parts.LONGEST_CODE
 """A larger file is not parsed as a list of codes."""
 
 FILE_RETRIES = queue_policy.RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=3600 * 1000)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.core.outbox import outbox
 from bot.core.text import sanitize
 
@@ -56,7 +56,7 @@ class Line:
     details: dict[str, Any]
 
 
-SELECT = f"SELECT {tables.columns_of(Line)} FROM audit"  # noqa: S608 - our own names
+SELECT = f"SELECT {database.columns_of(Line)} FROM audit"  # noqa: S608 - our own names
 
 
 def app(app_id: str) -> str:

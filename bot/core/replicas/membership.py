@@ -15,7 +15,7 @@ from functools import partial
 import structlog
 
 from bot.core import errors
-from bot.core.database import database, tables
+from bot.core.database import database
 
 log = structlog.get_logger()
 
@@ -125,12 +125,12 @@ class ReplicaRow:
     """In epoch ms."""
 
 
-COLUMNS = tables.columns_of(ReplicaRow)
+COLUMNS = database.columns_of(ReplicaRow)
 
 
 def join(tx: database.Transaction, owner: str, info: ReplicaInfo, now: int) -> None:
     """Store the row of a new replica."""
-    sql = tables.insert_into("replicas", COLUMNS)
+    sql = database.insert_into("replicas", COLUMNS)
     tx.execute(sql, owner=owner, beat=0, started_at=now, **asdict(info))
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from bot.core import errors
 from bot.core.database import database
-from bot.interface import answers, bodies, code_lists, fields, refusals, vocabulary
+from bot.interface import answers, bodies, fields, parts, refusals, vocabulary
 from bot.service.goods import contents, files, fulfillment
 from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payments import payment_marks, payment_rows
@@ -48,7 +48,7 @@ async def with_codes(db: database.Database, app_id: str, change: T) -> T:
         raise errors.InvalidBody.of_field(CODES_FILE, "is no file of this application")
     try:
         goods = replace(goods, codes=await files.read_codes(db, file))
-    except code_lists.CodesProblem as problem:
+    except parts.CodesProblem as problem:
         raise errors.InvalidBody.of_field(CODES_FILE, str(problem)) from None
     return replace(change, goods=goods)
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.interface import parts, vocabulary
 from bot.service.checkouts.checkout import (
     ENDED,
@@ -35,7 +35,7 @@ COLUMNS = (
     f"{FIELDS}, state, user_data, quote, automatic, pay_with, look, lie, looked_at, held,"
     " payer_name, message"
 )
-INSERT = tables.insert_into("checkouts", f"{COLUMNS}, network, payer, site, counted_until")
+INSERT = database.insert_into("checkouts", f"{COLUMNS}, network, payer, site, counted_until")
 # An opening is stored once, so a repeat shows no second invoice.
 STORE_OPENED = """
     UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,

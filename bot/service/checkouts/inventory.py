@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.interface import vocabulary
 from bot.service.checkouts import order
 from bot.service.checkouts.checkout import (
@@ -69,16 +69,16 @@ def _add(total: str, billions: str, rest: str) -> str:
     """Return the SQL that adds an amount to a sum stored in two columns (see `tables`)."""
     whole = f"({total}_rest + {rest})"
     return (
-        f"{total}_billions = {total}_billions + {billions} + {whole} / {tables.BILLION},"
-        f" {total}_rest = {whole} - {whole} / {tables.BILLION} * {tables.BILLION}"
+        f"{total}_billions = {total}_billions + {billions} + {whole} / {database.BILLION},"
+        f" {total}_rest = {whole} - {whole} / {database.BILLION} * {database.BILLION}"
     )
 
 
 # The amount of a sale: units times the payer's price, or the request's if the payer chose none. A
 # sum has two columns, billions and rest, since it may exceed 64 bits.
 _SUM = "(:units * COALESCE(:price, amount))"
-_SUM_BILLIONS = f"{_SUM} / {tables.BILLION}"
-_SUM_REST = f"{_SUM} - {_SUM_BILLIONS} * {tables.BILLION}"
+_SUM_BILLIONS = f"{_SUM} / {database.BILLION}"
+_SUM_REST = f"{_SUM} - {_SUM_BILLIONS} * {database.BILLION}"
 _TAKE_IN = _add("volume", _SUM_BILLIONS, _SUM_REST)
 
 # Adds a known amount, which may be negative, to the raised sum.
@@ -289,7 +289,7 @@ def give_back(
     if column == RESERVED:
         tx.execute(GIVE_BACK, id=request.id, units=order.quantity)
         return
-    billions, rest = tables.split_amount(-order.amount(request.terms))
+    billions, rest = database.split_amount(-order.amount(request.terms))
     tx.execute(UNDO_SALE, id=request.id, units=order.quantity, billions=billions, rest=rest)
 
 
@@ -300,7 +300,7 @@ def count_raised(tx: database.Transaction, payment: request.Payment, *, back: bo
     same transaction.
     """
     if payment.took_unit:
-        billions, rest = tables.split_amount(-payment.amount if back else payment.amount)
+        billions, rest = database.split_amount(-payment.amount if back else payment.amount)
         tx.execute(RAISE, id=payment.request_id, billions=billions, rest=rest)
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from bot.core.text import sanitize
-from bot.interface import code_lists, fields, vocabulary
+from bot.interface import fields, parts, vocabulary
 from bot.service.requests.request import Payment, PaymentRequest
 
 # Names and media types of files.
@@ -104,7 +104,7 @@ NOT_TEXT = "is not UTF-8 text"
 def _bounded(begun: str) -> str:
     """Return the start of a line, including the spaces that affect whether its code is valid."""
     code = begun.strip()
-    return code + begun[len(begun.rstrip()) :][: code_lists.LONGEST_CODE + 1] if code else ""
+    return code + begun[len(begun.rstrip()) :][: parts.LONGEST_CODE + 1] if code else ""
 
 
 class CodeFile:
@@ -123,13 +123,13 @@ class CodeFile:
     def finish(self) -> tuple[str, ...]:
         """Return the codes of the whole file. Raises CodesProblem."""
         self._take(self._decode(b"", final=True), final=True)
-        return code_lists.check_codes(self._lines)
+        return parts.check_codes(self._lines)
 
     def _decode(self, data: bytes, *, final: bool = False) -> str:
         try:
             return self._decoder.decode(data, final)
         except UnicodeDecodeError:
-            raise code_lists.CodesProblem(NOT_TEXT) from None
+            raise parts.CodesProblem(NOT_TEXT) from None
 
     def _take(self, text: str, *, final: bool) -> None:
         text = self._rest + text
@@ -140,11 +140,11 @@ class CodeFile:
             self._number += 1
             if line.strip():
                 self._lines.append((self._number, line))
-        if len(self._lines) > code_lists.MOST_CODES:
-            raise code_lists.CodesProblem(code_lists.TOO_MANY)
-        if len(self._rest.strip()) > code_lists.LONGEST_CODE:
-            long = f"line {self._number + 1} has more than {code_lists.LONGEST_CODE} characters"
-            raise code_lists.CodesProblem(long)
+        if len(self._lines) > parts.MOST_CODES:
+            raise parts.CodesProblem(parts.TOO_MANY)
+        if len(self._rest.strip()) > parts.LONGEST_CODE:
+            long = f"line {self._number + 1} has more than {parts.LONGEST_CODE} characters"
+            raise parts.CodesProblem(long)
 
 
 # What a payer gets: text, a file, or the codes of the paid units.

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from starlette.responses import Response
 
-from bot.interface import answers, events, fields, refusals, vocabulary
+from bot.interface import answers, bodies, fields, refusals, vocabulary
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -84,14 +84,14 @@ WEBHOOKS = {
         "Sent to the `webhookUrl` of a request for each payment; for one that is underpaid only if"
         " the request names `events`. Those of one request come one after the other, in the order"
         " of the payments; one that is sent again comes later. The body has no field `event`.",
-        events.WebhookEvent,
+        bodies.WebhookEvent,
     ),
     vocabulary.WebhookEvent.CLAIMED.value: _webhook(
         "onClaim",
         "A payer says that the money was sent",
         "Sent to the `webhookUrl` of a request whose `events` name `checkout.claimed`. It is no"
         " payment yet: look for the money, then call `confirmCheckout` or `rejectCheckout`.",
-        events.ClaimEvent,
+        bodies.ClaimEvent,
     ),
 }
 """Webhooks by the name of their event."""
@@ -338,7 +338,7 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     components = spec["components"]
     components["securitySchemes"] = SECURITY_SCHEMES
     _, others = models_json_schema(
-        [(events.WebhookEvent, "serialization"), (events.ClaimEvent, "serialization")],
+        [(bodies.WebhookEvent, "serialization"), (bodies.ClaimEvent, "serialization")],
         ref_template=SCHEMA_REF,
         schema_generator=_Untitled,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from bot.core import errors, stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.core.outbox import outbox, queries, queue_policy
 from bot.interface import vocabulary
 from bot.service.notifications import notification
@@ -43,7 +43,7 @@ STATES = {
 
 OUTBOX_STATES = {state: name for name, state in STATES.items()}
 
-COLUMNS = tables.of_table(
+COLUMNS = database.of_table(
     "d", "id, app_id, request_id, payment_id, channel, address, created_at, checkout_id"
 )
 WITH_STATE = f"SELECT {COLUMNS}, o.state, o.attempts, o.due_at, o.settled_at, o.note"
@@ -68,7 +68,7 @@ MOST_READ = 5000
 SHOWN = 100
 """Notifications that the operator's list shows unless asked for more."""
 
-INSERT = tables.insert_into(
+INSERT = database.insert_into(
     "deliveries",
     "id, app_id, request_id, payment_id, channel, address, created_at, recipient_id, checkout_id",
 )

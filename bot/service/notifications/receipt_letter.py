@@ -11,7 +11,7 @@ from email.message import EmailMessage
 from typing import Any
 from urllib.parse import urlsplit
 
-from bot.core.text import phrases, translations
+from bot.core.text import translations
 from bot.service.notifications import letter_texts, notification
 from bot.service.payments import payment_reports
 from bot.service.requests import request
@@ -105,7 +105,7 @@ def _receipt_rows(
 ) -> list[tuple[str, str]]:
     language, units, numbers = report.language, contents.units, None
     if units:
-        named = phrases.unit_numbers(units.first, units.last, language)
+        named = translations.unit_numbers(units.first, units.last, language)
         numbers = translations.t(language, "mail-payer-numbers", numbers=named, total=units.total)
     at = letter_texts.moment(report.completed_at)
     head = [

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 from bot.core import errors
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.core.outbox import bulk_changes, lanes, outbox, queries, queue_policy
 from bot.core.text import contacts
 from bot.interface import vocabulary
@@ -20,8 +20,8 @@ from bot.service.notifications import notification, notification_rows
 from bot.service.payments import payment_reports, payment_rows
 from bot.service.requests import request, request_rows
 
-COLUMNS = tables.columns_of(notification.Recipient)
-INSERT = tables.insert_into("recipients", COLUMNS)
+COLUMNS = database.columns_of(notification.Recipient)
+INSERT = database.insert_into("recipients", COLUMNS)
 CONFIRM = """
     UPDATE recipients SET state = 'confirmed', confirmed_at = :now
     WHERE token = :token AND state = 'unconfirmed' AND asked_at > :after

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.core.money import amounts
-from bot.core.text import phrases
+from bot.core.text import translations
 from bot.interface import vocabulary
 from bot.service.checkouts import paying
 from bot.service.pages import order_values, page_texts, payer_form
@@ -309,7 +309,7 @@ def exchange_text(
         return None
     values = {
         "rate": _rate(locale, request.terms.currency, quote, quote.rate),
-        "source": phrases.rate_source_text(quote.rate.source, locale.language),
+        "source": translations.rate_source_text(quote.rate.source, locale.language),
         "at": page_texts.utc(quote.rate.at),
     }
     if order_values.has_open_sum(request):
@@ -325,7 +325,7 @@ def rate_text(
     if quote.rate is None:
         return None
     rate = _rate(locale, currency, quote, quote.rate)
-    source = phrases.rate_source_text(quote.rate.source, locale.language)
+    source = translations.rate_source_text(quote.rate.source, locale.language)
     text = locale.t("page-rate", rate=rate, source=source, at=page_texts.PLACE)
     return page_texts.timed_text(text, page_texts.moment(locale, quote.rate.at, style))
 

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from bot.core import errors
 from bot.core.database import database
-from bot.core.text import contacts, links, phrases
+from bot.core.text import contacts, links, translations
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout, checkout_rows, order
 from bot.service.goods import contents, files, fulfillment
@@ -107,7 +107,7 @@ def delivered_values(
         and received.file
         and {
             "name": received.file.name,
-            "size": phrases.file_size(received.file.size, locale.language),
+            "size": translations.file_size(received.file.size, locale.language),
             "url": f"{path}/file",
         },
         "codes": received.codes if received else (),
@@ -134,7 +134,7 @@ def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment)
         return None
     if payment.marks.paid_back_at:
         return None
-    numbers = phrases.unit_numbers(first, first + payment.quantity - 1, locale.language)
+    numbers = translations.unit_numbers(first, first + payment.quantity - 1, locale.language)
     return locale.t("page-units", units=numbers, total=units.offered)
 
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.interface import parts
 from bot.service.checkouts import inventory, order
 from bot.service.requests import request, request_rows
@@ -41,14 +41,14 @@ PAYERS = (
     "SELECT COALESCE(MAX(payer_number), 0) AS payers FROM payments"
     " WHERE request_id = :request_id AND payer_number IS NOT NULL"
 )
-PAYMENT = tables.insert_into(
+PAYMENT = database.insert_into(
     "payments",
     f"{COLUMNS}, payer, payer_number",
     payer_number="CASE WHEN CAST(:payer AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM payments"  # noqa: S608 - our own words
     f" WHERE request_id = :request_id AND payer = :payer) THEN NULL ELSE 1 + ({PAYERS}) END",
 )
 OF_APP_EVER = (
-    f"SELECT {tables.of_table('p', COLUMNS)}, CASE r.expiration_type WHEN 'limit'"  # noqa: S608 - our own names
+    f"SELECT {database.of_table('p', COLUMNS)}, CASE r.expiration_type WHEN 'limit'"  # noqa: S608 - our own names
     " THEN r.total_units - r.decreased_units END AS of_units FROM payments p"
     " JOIN payment_requests r ON r.id = p.request_id"
     " WHERE p.request_id = :request_id AND r.app_id = :app_id"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.service.checkouts import checkout
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
@@ -40,8 +40,8 @@ FIELDS = "id, app_id, owner, kind, scheme, label, since, created_at, retired_at"
 
 NAMES = tuple(FIELDS.split(", "))
 COLUMNS = f"{FIELDS}, automatic, currencies, details"
-INSERT = tables.insert_into("payout_accounts", COLUMNS)
-SELECT = f"SELECT {tables.of_table('a', COLUMNS)} FROM payout_accounts a WHERE"  # noqa: S608 - our own names
+INSERT = database.insert_into("payout_accounts", COLUMNS)
+SELECT = f"SELECT {database.of_table('a', COLUMNS)} FROM payout_accounts a WHERE"  # noqa: S608 - our own names
 LIVE = f"{SELECT} a.app_id = :app_id AND a.retired_at IS NULL"
 OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
 OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from bot.core import errors, exact_json
 from bot.core.database import database
 from bot.core.money import amounts
-from bot.core.text import phrases
+from bot.core.text import translations
 from bot.service.requests import request
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Median:
     @property
     def source(self) -> str:
         """Return the display names of its sources."""
-        return phrases.rate_source(self.sources)
+        return translations.rate_source(self.sources)
 
 
 def median(prices: Sequence[Price], now: int, configured: int) -> Median | None:
@@ -327,7 +327,7 @@ class StoredRates:
             )
         if denomination in BITCOIN_IN:
             return request.ExchangeRate(
-                crossed(units, BITCOIN_IN[denomination]), phrases.BY_DEFINITION, self._now()
+                crossed(units, BITCOIN_IN[denomination]), translations.BY_DEFINITION, self._now()
             )
         found = self.median(denomination)
         if found is None or not found.agrees:

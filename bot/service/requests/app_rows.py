@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from bot.core.database import database, tables
+from bot.core.database import database
 
 SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps WHERE id = :id"
 
@@ -39,10 +39,10 @@ class App:
         return self.former_until is not None and now < self.former_until
 
 
-BY_ID = f"SELECT {tables.columns_of(App)} FROM apps WHERE id = :id"  # noqa: S608 - our own names
+BY_ID = f"SELECT {database.columns_of(App)} FROM apps WHERE id = :id"  # noqa: S608 - our own names
 LOCK = "SELECT id FROM apps WHERE id = :id FOR NO KEY UPDATE"
 LIVE = f"{BY_ID} AND revoked_at IS NULL"
-OLDEST = f"SELECT {tables.columns_of(App)} FROM apps ORDER BY created_at, id"  # noqa: S608 - our own names
+OLDEST = f"SELECT {database.columns_of(App)} FROM apps ORDER BY created_at, id"  # noqa: S608 - our own names
 
 
 def insert(tx: database.Transaction, app: App) -> None:

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from bot.core import stored_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.interface import parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.notifications import notification
@@ -52,7 +52,7 @@ PAYABLE = account_rows.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has released its units yet. If no
 # units remain, the next payer gets units of a claim that is not the first claim of its site.
 EVERY = (
-    f"SELECT {tables.of_table('r', COLUMNS)},"  # noqa: S608 - our own words
+    f"SELECT {database.of_table('r', COLUMNS)},"  # noqa: S608 - our own words
     " CASE WHEN r.reserved_units > 0 THEN (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
     f" WHERE c.request_id = r.id AND {checkout.HOLDS} AND c.lapses_at <= :now AND c.held = 1)"
     " ELSE 0 END AS lapsed,"
@@ -215,8 +215,8 @@ def read_row(row: database.Row) -> request.PaymentRequest:
         paused=bool(row["paused"]),
         app_seller=read_seller(row.get("app_seller")),
         payable=bool(row["payable"]),
-        volume=row["volume_billions"] * tables.BILLION + row["volume_rest"],
-        raised=row["raised_billions"] * tables.BILLION + row["raised_rest"],
+        volume=row["volume_billions"] * database.BILLION + row["volume_rest"],
+        raised=row["raised_billions"] * database.BILLION + row["raised_rest"],
         delivers=vocabulary.DeliveryKind(row["delivery"]) if row["delivery"] else None,
         codes_count=row["codes_count"],
         codes_skipped=row["codes_skipped"],

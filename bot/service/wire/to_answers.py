@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.core import exact_json
 from bot.core.money import amounts
-from bot.interface import answers, events, fields, parts, vocabulary
+from bot.interface import answers, bodies, fields, parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.goods import contents
 from bot.service.notifications import notification
@@ -319,11 +319,11 @@ def _paid_by(paid_by: payment_reports.PaidBy) -> answers.PaidByAnswer:
 
 def event(
     report: payment_reports.WebhookReport | payment_reports.ClaimReport,
-) -> events.WebhookEvent | events.ClaimEvent:
+) -> bodies.WebhookEvent | bodies.ClaimEvent:
     """Return the body of a webhook."""
     if isinstance(report, payment_reports.ClaimReport):
         return _claim(report)
-    return events.WebhookEvent(
+    return bodies.WebhookEvent(
         payment_request_id=report.request_id,
         transaction_id=report.transaction_id,
         custom_parameters=_json(report.custom_parameters) or {},
@@ -344,8 +344,8 @@ def event(
     )
 
 
-def _claim(report: payment_reports.ClaimReport) -> events.ClaimEvent:
-    return events.ClaimEvent(
+def _claim(report: payment_reports.ClaimReport) -> bodies.ClaimEvent:
+    return bodies.ClaimEvent(
         event="checkout.claimed",
         checkout_id=report.checkout_id,
         payment_request_id=report.request_id,

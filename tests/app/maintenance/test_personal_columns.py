@@ -6,7 +6,7 @@ import pytest
 
 from bot.app.maintenance import payer_erasure, personal_data
 from bot.core import erasure
-from bot.core.database import migrations, tables
+from bot.core.database import database, migrations
 from bot.core.database.database import Database
 from bot.core.database.postgres import copying
 
@@ -90,7 +90,7 @@ async def test_no_row_is_found_in_an_empty_database(
     scopes = [erasure.Scope(some, ids=frozenset({"t1"})) for some in people]
     for scope in scopes:
         condition, given = table.condition(scope)
-        pages = tables.read_pages(db, f"{table.select} AND {condition}", table.keys, **given)
+        pages = database.read_pages(db, f"{table.select} AND {condition}", table.keys, **given)
         assert [page async for page in pages] == []
         assert (await payer_erasure.survey(db, scope)).rows == 0
 

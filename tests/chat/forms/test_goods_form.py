@@ -26,7 +26,7 @@ from bot.chat.model.request_spec import CODES, FILE, MAX_FILE, TEXT, Goods
 from bot.chat.payments.client import written
 from bot.chat.payments.request_bodies import delivery_body
 from bot.core.text.translations import t
-from bot.interface.code_lists import MOST_CODES
+from bot.interface.parts import MOST_CODES
 from tests.support.chat_harness import DROP, STICKERS
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import labels

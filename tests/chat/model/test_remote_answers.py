@@ -15,7 +15,7 @@ from bot.chat.model.remote_request import RemoteRequest, read_payment, read_requ
 from bot.chat.model.request_spec import CodeCounts
 from bot.chat.payments import client, responses, webhook
 from bot.core import exact_json, stored_json
-from bot.interface import answers, events
+from bot.interface import answers, bodies
 from bot.interface.parts import AmountChoice
 
 PLAIN = {
@@ -149,9 +149,9 @@ OF_INTERFACE: dict[type[lenient.Sent], list[type[answers.Answer]]] = {
     remote_request.SentReceiver: [answers.ReceiverAnswer],
     remote_request.SentDelivery: [answers.DeliveryAnswerOfRequest],
     remote_request.SentRequest: [answers.RequestItem, answers.RequestAnswer],
-    remote_request.SentPayment: [answers.PaymentAnswer, events.WebhookEvent],
-    webhook.SentPaymentEvent: [answers.PaymentAnswer, events.WebhookEvent],
-    webhook.SentClaim: [events.ClaimEvent],
+    remote_request.SentPayment: [answers.PaymentAnswer, bodies.WebhookEvent],
+    webhook.SentPaymentEvent: [answers.PaymentAnswer, bodies.WebhookEvent],
+    webhook.SentClaim: [bodies.ClaimEvent],
     client.SentCheckout: [answers.CheckoutAnswer],
     client.SentMark: [answers.MarkedPaymentAnswer],
     responses.SentRefusal: [answers.ErrorAnswer],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment, RevenueTotals
-from bot.core.database import tables
+from bot.core.database import database
 from bot.core.database.database import Database, Transaction
 from bot.core.money.amounts import MAX_MINOR, format_money
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
@@ -48,17 +48,17 @@ def test_revenue_of_a_day_are_exact(chat: ChatHarness, big_link: PaymentLink) ->
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))
 def test_the_sums_of_the_parts_make_the_sum(amounts: list[int]) -> None:
     """The same whether Python splits an amount or SQL does."""
-    split = [tables.split_amount(amount) for amount in amounts]
+    split = [database.split_amount(amount) for amount in amounts]
     parts = {"billions": sum(one for one, _ in split), "rest": sum(rest for _, rest in split)}
-    assert tables.join_amount(parts) == sum(amounts)
+    assert database.join_amount(parts) == sum(amounts)
 
 
 @pytest.mark.parametrize("amount", [0, 1, 999_999_999, 10**9, 10**9 + 1, MAX_MINOR])
 def test_sql_splits_an_amount_as_python_does(db: Database, amount: int) -> None:
-    parts = f"{tables.BILLIONS} AS billions, {tables.REST} AS rest"
+    parts = f"{database.BILLIONS} AS billions, {database.REST} AS rest"
     sql = f"SELECT {parts} FROM (SELECT :amount AS amount)"
     (row,) = db.run(lambda tx: tx.query(sql, amount=amount))
-    assert (row["billions"], row["rest"]) == tables.split_amount(amount)
+    assert (row["billions"], row["rest"]) == database.split_amount(amount)
     assert {type(part) for part in row.values()} == {int}
 
 
@@ -66,9 +66,9 @@ def test_sql_splits_an_amount_as_python_does(db: Database, amount: int) -> None:
 def test_an_amount_can_be_subtracted_again(amount: int) -> None:
     """A payment recorded with another amount is subtracted before the new amount is added."""
     first, back, second = (
-        tables.split_amount(10**12),
-        tables.split_amount(-(10**12)),
-        tables.split_amount(amount),
+        database.split_amount(10**12),
+        database.split_amount(-(10**12)),
+        database.split_amount(amount),
     )
     billions, rest = (sum(parts) for parts in zip(first, back, second, strict=True))
-    assert tables.join_amount({"billions": billions, "rest": rest}) == amount
+    assert database.join_amount({"billions": billions, "rest": rest}) == amount

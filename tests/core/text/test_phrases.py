@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.text import phrases
+from bot.core.text import translations
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,8 @@ from bot.core.text import phrases
     ],
 )
 def test_units_are_named_one_by_one_or_as_a_range(last: int, english: str, german: str) -> None:
-    assert phrases.unit_numbers(1_007, last, "en-US") == english
-    assert phrases.unit_numbers(1_007, last, "de") == german
+    assert translations.unit_numbers(1_007, last, "en-US") == english
+    assert translations.unit_numbers(1_007, last, "de") == german
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_units_are_named_one_by_one_or_as_a_range(last: int, english: str, germa
     ],
 )
 def test_a_file_is_at_least_1_kb(size: int, english: str, german: str) -> None:
-    assert phrases.file_size(size, "en") == english
-    assert phrases.file_size(size, "de") == german
+    assert translations.file_size(size, "en") == english
+    assert translations.file_size(size, "de") == german

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.text.phrases import BY_DEFINITION, rate_source, rate_source_text
-from bot.core.text.translations import languages
+from bot.core.text.translations import BY_DEFINITION, languages, rate_source, rate_source_text
 from bot.service.rails.exchange_rates import SandboxExchange
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from bot.interface.code_lists import LONGEST_CODE, MOST_CODES, CodesProblem, check_codes
+from bot.interface.parts import LONGEST_CODE, MOST_CODES, CodesProblem, check_codes
 from bot.service.goods import contents
 from bot.service.goods.contents import CodeFile, Unsatisfiable, read_range
 

@@ -20,7 +20,7 @@ from bot.core import exact_json
 from bot.core.brand import COLOURS, DEFAULT_COLOUR
 from bot.core.errors import MailRefused
 from bot.core.net.mail import encode_mailbox, encoded_headers
-from bot.interface.events import WebhookEvent
+from bot.interface.bodies import WebhookEvent
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, _line, payment_letter
 from bot.service.payments.payment_reports import LetterReport
 from bot.service.requests.request import SellerProfile

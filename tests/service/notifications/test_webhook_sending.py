@@ -20,7 +20,7 @@ from bot.core.database.vault import Vault
 from bot.core.errors import CommitUnknown
 from bot.core.net.http_client import app_client
 from bot.core.net.webhook_addresses import AllowList
-from bot.interface.events import WebhookEvent
+from bot.interface.bodies import WebhookEvent
 from bot.service.app import create_app
 from bot.service.notifications import notification_queues, outcomes, webhooks
 from bot.service.notifications.webhooks import WebhookSender

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.core.database.database import Transaction
-from bot.core.database.tables import BILLION
+from bot.core.database.database import BILLION, Transaction
 from bot.core.errors import BotError, NotFound, NotPayable
 from bot.core.net.webhook_addresses import AllowList
 from bot.core.outbox import outbox

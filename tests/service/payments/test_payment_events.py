@@ -9,7 +9,7 @@ import pytest
 
 from bot.core import exact_json
 from bot.interface.answers import DeliveryItem, PaymentAnswer
-from bot.interface.events import ClaimEvent, WebhookEvent
+from bot.interface.bodies import ClaimEvent, WebhookEvent
 from bot.interface.vocabulary import BANK
 from bot.service.checkouts import checkout_rows, claiming
 from bot.service.checkouts.checkout import Holder, Settlement

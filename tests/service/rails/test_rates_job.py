@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from bot.core.database.database import Database
 from bot.core.errors import MoneyError, StorageError
-from bot.core.text.phrases import BY_DEFINITION
+from bot.core.text.translations import BY_DEFINITION
 from bot.service.rails import exchange_rates, rates_job
 from bot.service.rails.exchange_rates import FRESH, StoredRates
 from bot.service.rails.rates_job import LONGEST_ANSWER, RatesJob
