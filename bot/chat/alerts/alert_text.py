@@ -66,10 +66,8 @@ def _details(payments: Sequence[payloads.AlertPayment], language: str) -> replie
     key = alert_key(payment)
     if others or key is None:
         return ()
-    sent = replies.Button(translations.t(language, "button-sent"), action=("sent", *key.words, "a"))
-    facts = replies.Button(
-        translations.t(language, "button-payment"), action=("payment", *key.words)
-    )
+    sent = replies.text_button(language, "button-sent", "sent", *key.words, "a")
+    facts = replies.text_button(language, "button-payment", "payment", *key.words)
     return ((sent, facts) if payment.is_sent_by_hand else (facts,),)
 
 

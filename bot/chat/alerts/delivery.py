@@ -135,7 +135,7 @@ def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> repli
         lines.append(translations.t(language, "drop-lost", lost=ending.lost))
     if ending.oversold:
         lines.append(translations.t(language, "drop-oversold", oversold=ending.oversold))
-    button = replies.Button(translations.t(language, "button-show-card"), action=("card", link.id))
+    button = replies.text_button(language, "button-show-card", "card", link.id)
     return replies.Reply("\n".join(lines), ((button,),))
 
 

@@ -72,9 +72,7 @@ def public_card(card: request_card.Card, language: str) -> replies.Reply:
 def visitor_card(card: request_card.Card, language: str) -> replies.Reply:
     """Render a request's card for someone who followed its deep link, with a refresh button."""
     shown = public_card(card, language)
-    refresh = replies.Button(
-        translations.t(language, "button-refresh"), action=("look", card.link_id)
-    )
+    refresh = replies.text_button(language, "button-refresh", "look", card.link_id)
     rows = () if card.status == "deleted" else (*shown.rows, (refresh,))
     return replies.Reply(shown.text, rows, shown.picture)
 
@@ -91,7 +89,7 @@ def stamp_text(card: request_card.Card, language: str) -> str | None:
 def page_buttons(action: replies.Action, page: int, pages: int, language: str) -> replies.Rows:
     """Return buttons to the previous and next page: `action` plus page number, counted from 0."""
     buttons = tuple(
-        replies.Button(translations.t(language, f"button-{way}"), action=(*action, str(target)))
+        replies.text_button(language, f"button-{way}", *action, str(target))
         for way, target in (("previous", page - 1), ("next", page + 1))
         if 0 <= target < pages
     )
@@ -115,7 +113,7 @@ def list_page(
 
     `pending` are the names of requests that the service has not created yet.
     """
-    new = (replies.Button(translations.t(language, "button-new"), action=("new",)),)
+    new = (replies.text_button(language, "button-new", "new"),)
     waiting = [
         translations.t(language, "list-pending", name=replies.escaped(name, _NAME))
         for name in pending
@@ -281,9 +279,7 @@ def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
     """Return the most used buttons, two in a row so that labels fit on phones."""
 
     def act(word: str) -> replies.Button:
-        return replies.Button(
-            translations.t(language, f"button-{word}"), action=(word, card.link_id)
-        )
+        return replies.text_button(language, f"button-{word}", word, card.link_id)
 
     revival = _REVIVALS.get(card.status)
     last_row = (act(revival), act("more")) if revival else (act("more"),)
@@ -296,7 +292,7 @@ def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
     if card.status != vocabulary.NO_PAYOUT:
         return rows
     return (
-        (replies.Button(translations.t(language, "button-payout-connect"), action=("getpaid",)),),
+        (replies.text_button(language, "button-payout-connect", "getpaid"),),
         *rows,
     )
 

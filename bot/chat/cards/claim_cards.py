@@ -87,12 +87,10 @@ def rejection_question(
         kind=claim.kind,
         product=link.spec.kind,
     )
-    yes = replies.Button(
-        translations.t(language, "button-missing-yes"),
-        ("missing-yes", claim.id),
-        style=replies.DANGER,
+    yes = replies.text_button(
+        language, "button-missing-yes", "missing-yes", claim.id, style=replies.DANGER
     )
-    back = replies.Button(translations.t(language, "button-back"), ("claim", claim.id))
+    back = replies.text_button(language, "button-back", "claim", claim.id)
     return replies.Reply(
         "\n".join([text, *payment_lines.number_line(claim.reference, language)]),
         ((yes,), (back,)),
@@ -152,7 +150,7 @@ def waiting_rows(
                 ("received", one.id, place),
                 style=replies.SUCCESS,
             ),
-            replies.Button(translations.t(language, "button-missing"), ("missing", one.id, place)),
+            replies.text_button(language, "button-missing", "missing", one.id, place),
         )
         for one in claims
     )
@@ -190,7 +188,7 @@ def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:
                 replies.Button(
                     translations.t(language, "button-received"), received, style=replies.SUCCESS
                 ),
-                replies.Button(translations.t(language, "button-missing"), ("missing", claim.id)),
+                replies.text_button(language, "button-missing", "missing", claim.id),
             ),
         )
     if claim.state in (claim_rows.WAITING, claim_rows.REJECTED):

@@ -43,31 +43,26 @@ def more_menu(card: request_card.Card, language: str) -> replies.Reply:
     """Show the actions for which the card has no room, below the card's text."""
 
     def act(word: str, *more: str, style: str | None = None) -> replies.Button:
-        label = translations.t(language, f"button-{word}")
-        return replies.Button(label, action=(word, card.link_id, *more), style=style)
+        action = (word, card.link_id, *more)
+        return replies.text_button(language, f"button-{word}", *action, style=style)
 
     poster = (act("poster"),) if card.url else ()
     change = (act(_CHANGES[card.status]),) if card.status in _CHANGES else ()
     buttons = [act("payments", "0"), *poster, act("alerts"), act("refresh"), act("duplicate")]
     buttons += [request_card.send_codes_button(card.link_id, language)] if card.codes else []
     buttons += [*change, act("delete", style=replies.DANGER), _back(card, language)]
-    return replies.Reply(
-        card_text.seller_card(card, language).text, field_texts.in_rows(buttons, 2)
-    )
+    text = card_text.seller_card(card, language).text
+    return replies.Reply(text, field_texts.in_rows(buttons, 2))
 
 
 def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
     """Show the fields that can be edited, below the card's text."""
     edits = (
-        replies.Button(
-            translations.t(language, f"button-edit-{name}"), action=("edit", card.link_id, name)
-        )
+        replies.text_button(language, f"button-edit-{name}", "edit", card.link_id, name)
         for name, field in request_fields.EDITS.items()
         if card.kind in field.kinds and (card.is_embedded or not field.needs_embedded)
     )
-    fixed = replies.Button(
-        translations.t(language, "button-edit-not"), action=("edit-not", card.link_id)
-    )
+    fixed = replies.text_button(language, "button-edit-not", "edit-not", card.link_id)
     rows = (*field_texts.in_rows(edits, 2), (fixed,), (_back(card, language),))
     return replies.Reply(card_text.seller_card(card, language).text, rows)
 
@@ -75,10 +70,8 @@ def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
 def fixed_menu(card: request_card.Card, language: str) -> replies.Reply:
     """Explain which fields can't be edited, the reason, and the alternative."""
     text = translations.t(language, "edit-not", name=replies.escaped(card.name, _NAME))
-    again = replies.Button(
-        translations.t(language, "button-duplicate"), action=("duplicate", card.link_id)
-    )
-    back = replies.Button(translations.t(language, "button-back"), action=("edit", card.link_id))
+    again = replies.text_button(language, "button-duplicate", "duplicate", card.link_id)
+    back = replies.text_button(language, "button-back", "edit", card.link_id)
     return replies.Reply(text, ((again,), (back,)))
 
 
@@ -89,11 +82,10 @@ def delete_question(card: request_card.Card, language: str) -> replies.Reply:
         lines.append(translations.t(language, "delete-paid", paid=card.paid_count))
     if card.reserved_units:
         lines.append(translations.t(language, "delete-reserved", reserved=card.reserved_units))
-    label = translations.t(language, "button-delete-yes")
-    yes = replies.Button(label, action=("delete-yes", card.link_id), style=replies.DANGER)
-    no = replies.Button(
-        translations.t(language, "button-keep-it"), action=("refresh", card.link_id)
+    yes = replies.text_button(
+        language, "button-delete-yes", "delete-yes", card.link_id, style=replies.DANGER
     )
+    no = replies.text_button(language, "button-keep-it", "refresh", card.link_id)
     return replies.Reply("\n".join(lines), ((yes,), (no,)))
 
 
@@ -110,35 +102,27 @@ def poster_menu(
     card: request_card.Card, text: str | None, bot_name: str, language: str
 ) -> replies.Reply:
     """Show a request's links and poster designs; `text` is the seller's text on the poster."""
-    lines = [
-        *_name_and_link("poster", card, language),
-        translations.t(
-            language,
-            "poster-deep-link",
-            link=replies.escaped(card_text.deep_link(bot_name, card.link_id)),
-        ),
-        text and translations.t(language, "poster-text", value=replies.escaped(text, _NAME)),
-    ]
+    link = replies.escaped(card_text.deep_link(bot_name, card.link_id))
+    lines = _name_and_link("poster", card, language)
+    lines.append(translations.t(language, "poster-deep-link", link=link))
+    if text:
+        lines.append(translations.t(language, "poster-text", value=replies.escaped(text, _NAME)))
     designs = (
-        replies.Button(
-            translations.t(language, f"button-{design}"), action=("poster", card.link_id, design)
-        )
+        replies.text_button(language, f"button-{design}", "poster", card.link_id, design)
         for design in DESIGNS
     )
     key = "button-poster-text-change" if text else "button-poster-text-add"
-    words = replies.Button(
-        translations.t(language, key),
-        action=("edit", card.link_id, request_fields.POSTER_TEXT.name),
-    )
+    field = request_fields.POSTER_TEXT.name
+    words = replies.text_button(language, key, "edit", card.link_id, field)
     rows = (*field_texts.in_rows(designs, 2), (words,), (_back(card, language),))
-    return replies.Reply("\n".join(filter(None, lines)), rows)
+    return replies.Reply("\n".join(lines), rows)
 
 
 def poster_refused(card: request_card.Card, file: str, language: str) -> replies.Reply:
     """Send the link instead of a poster file that Telegram refused, with a retry button."""
-    again = ("poster", card.link_id, file.partition(".")[0])
-    row = (replies.Button(translations.t(language, "button-poster-again"), action=again),)
-    return replies.Reply("\n".join(_name_and_link("poster-refused", card, language)), (row,))
+    design = file.partition(".")[0]
+    again = replies.text_button(language, "button-poster-again", "poster", card.link_id, design)
+    return replies.Reply("\n".join(_name_and_link("poster-refused", card, language)), ((again,),))
 
 
 def _name_and_link(key: str, card: request_card.Card, language: str) -> list[str]:
@@ -163,17 +147,12 @@ def saved_reply(
             value = _codes_for_units(card, change.value, language) or value
         text = translations.t(language, f"saved-{change.field}", value=value)
     lines = [translations.t(language, "saved", name=replies.escaped(card.name, _NAME)), text]
-    if (
-        change.value is not None
-        and card.has_receipt_first
-        and field.name in request_fields.AFTER_PAYMENT
-    ):
+    is_after_payment = field.name in request_fields.AFTER_PAYMENT
+    if change.value is not None and card.has_receipt_first and is_after_payment:
         lines.append(translations.t(language, "redirect-receipt-first"))
     if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):
         lines.append(translations.t(language, f"status-{card.status}"))
-    poster = replies.Button(
-        translations.t(language, "button-poster"), action=("poster", card.link_id)
-    )
+    poster = replies.text_button(language, "button-poster", "poster", card.link_id)
     first = ((poster,),) if field is request_fields.POSTER_TEXT else ()
     return replies.Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
 
@@ -186,9 +165,7 @@ def _codes_for_units(card: request_card.Card, change: object, language: str) -> 
     left = card.remaining_units
     if not isinstance(change, request_spec.Goods) or change.kind != request_spec.CODES:
         return None
-    if card.kind != "drop" or left is None:
-        return None
-    if card.codes and card.codes.waiting:
+    if card.kind != "drop" or left is None or (card.codes and card.codes.waiting):
         return None
     return field_texts.fit_line(change, left + card.reserved_units, language)
 
@@ -199,13 +176,9 @@ def unsaved_reply(card: request_card.Card, why: str, language: str) -> replies.R
 
 
 def _card_and_edit(card: request_card.Card, language: str) -> tuple[replies.Button, replies.Button]:
-    show = replies.Button(
-        translations.t(language, "button-show-card"), action=("card", card.link_id)
-    )
-    return show, replies.Button(
-        translations.t(language, "button-edit"), action=("edit", card.link_id)
-    )
+    show = replies.text_button(language, "button-show-card", "card", card.link_id)
+    return show, replies.text_button(language, "button-edit", "edit", card.link_id)
 
 
 def _back(card: request_card.Card, language: str) -> replies.Button:
-    return replies.Button(translations.t(language, "button-back"), action=("refresh", card.link_id))
+    return replies.text_button(language, "button-back", "refresh", card.link_id)

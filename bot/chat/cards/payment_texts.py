@@ -51,7 +51,7 @@ def payments_page(
             head.append(payment_lines.total_line(card.totals.earned, count, language))
         head += payment_lines.other_money(card.totals, language)
         head.append(_zone_line(seller))
-    back = replies.Button(translations.t(language, "button-back"), action=("card", card.link_id))
+    back = replies.text_button(language, "button-back", "card", card.link_id)
     turns = card_text.page_buttons(("payments", card.link_id), page, pages, language)
     said = [
         (one.words, PaymentKey.of(card.link_id, one.received_at, one.transaction_id))
@@ -131,9 +131,7 @@ def _found_rows(
     """Return buttons to the card and all payments, unless deleted, and to real-money details."""
     rows: tuple[tuple[replies.Button, ...], ...] = ()
     if found.payment.transaction_id is not None:
-        facts = replies.Button(
-            translations.t(language, "button-payment"), action=("payment", *found.key.words)
-        )
+        facts = replies.text_button(language, "button-payment", "payment", *found.key.words)
         hides = payment_lines.hide_rows(
             [(found.payment.words, found.key)], language, payment_lines.ON_VIEW
         )
@@ -288,9 +286,7 @@ def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Ro
     if found.payment.transaction_id is not None:
         rows += [*_marks(found, language), *_hiding(found, language)]
     if found.is_listed:
-        card = replies.Button(
-            translations.t(language, "button-show-card"), action=("card", found.link_id)
-        )
+        card = replies.text_button(language, "button-show-card", "card", found.link_id)
         rows.append((card,))
     return tuple(rows)
 
@@ -306,8 +302,7 @@ def _marks(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
     shown = [mark for mark in NOTED if mark != SENT or is_sale or payment.marks.sent_at is not None]
     words = [mark if payment.marks.noted(mark)[0] is None else UNDO[mark] for mark in shown]
     buttons = [
-        replies.Button(translations.t(language, f"button-{word}"), action=(word, *found.key.words))
-        for word in words
+        replies.text_button(language, f"button-{word}", word, *found.key.words) for word in words
     ]
     return field_texts.in_rows(buttons, len(words) if words == shown else 1)
 
@@ -315,9 +310,7 @@ def _marks(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
 def _hiding(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
     """Return the button that hides the payer's words, or shows them again."""
     if found.payment.marks.is_hidden:
-        again = replies.Button(
-            translations.t(language, "button-hide-undo"), action=("hide-undo", *found.key.words)
-        )
+        again = replies.text_button(language, "button-hide-undo", "hide-undo", *found.key.words)
         return ((again,),)
     words = found.payment.words
     return (

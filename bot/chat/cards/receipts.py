@@ -62,9 +62,7 @@ def notice_reply(
     key = "receipt-news-sent" if is_sent else "receipt-news-back"
     lines = [translations.t(language, key, name=name, amount=amount)]
     lines += payment_lines.note_line(note, language)
-    show = replies.Button(
-        translations.t(language, "button-receipt-show"), action=("receipt", kept_id)
-    )
+    show = replies.text_button(language, "button-receipt-show", "receipt", kept_id)
     return replies.Reply("\n".join(lines), ((show,),))
 
 
@@ -186,10 +184,8 @@ def _rows(receipt: receipt_rows.Receipt, language: str, kept_id: str | None) -> 
     if receipt.url:
         rows.append((replies.Button(translations.t(language, "button-receipt"), url=receipt.url),))
     if kept_id is not None:
-        mine = replies.Button(translations.t(language, "button-bought"), action=("bought",))
-        gone = replies.Button(
-            translations.t(language, "button-remove"), action=("receipt-remove", kept_id)
-        )
+        mine = replies.text_button(language, "button-bought", "bought")
+        gone = replies.text_button(language, "button-remove", "receipt-remove", kept_id)
         rows.append((mine, gone))
     return tuple(rows)
 

@@ -261,7 +261,7 @@ def order_lines(card: Card, language: str) -> list[str]:
 
 def send_codes_button(link_id: str, language: str) -> replies.Button:
     """Return the button with which the seller adds codes."""
-    return replies.Button(translations.t(language, "button-send-codes"), action=("codes", link_id))
+    return replies.text_button(language, "button-send-codes", "codes", link_id)
 
 
 def codes_line(codes: request_spec.CodeCounts | None, language: str) -> str | None:
