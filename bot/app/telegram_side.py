@@ -15,8 +15,7 @@ from telegram.error import InvalidToken, TelegramError
 
 from bot import config
 from bot.app import resources, running_parts
-from bot.chat.alerts import alert_text, schedule
-from bot.chat.cards import image_route
+from bot.chat.cards import alert_text, image_route, schedule
 from bot.chat.conversation import conversation
 from bot.chat.model import drafts, zones
 from bot.chat.model.queues import (

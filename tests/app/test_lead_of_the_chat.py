@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from bot import config
 from bot.app.application import Application
 from bot.app.running_parts import Leadership
-from bot.chat.alerts.schedule import Schedule
+from bot.chat.cards.schedule import Schedule
 from bot.core.errors import BotError
 from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from bot.chat.alerts import alert_text, daily_summary
-from bot.chat.cards import card_text, menus
+from bot.chat.cards import alert_text, card_text, menus, schedule
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
 from bot.chat.conversation.event_context import EventContext
@@ -315,7 +314,7 @@ def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> Non
     spec = replace(COFFEE, name=name_of(words))
     link = PaymentLink(LINK, 7, 7, "", "live", spec, None, None, 3, NOW)
     days = [LinkRevenue(link, RevenueTotals(((250, "USD"),), 3))] * 21
-    held(daily_summary.summary_reply(days, language, NOW), name_of(words))
+    held(schedule.summary_reply(days, language, NOW), name_of(words))
 
 
 def test_what_telegram_takes_for_empty_is_no_name() -> None:

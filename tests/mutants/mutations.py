@@ -34,9 +34,7 @@ THEMES = {
         "service/http/rate_limits.py", "core/net/rates.py", "service/rails/host_calls.py",
         "core/outbox/host_budgets.py", "core/outbox/paces.py",
     ],
-    "digests": [
-        "chat/alerts/delivery.py", "chat/alerts/daily_summary.py", "core/outbox/groups.py",
-    ],
+    "digests": ["chat/cards/alerts.py", "core/outbox/groups.py"],
     "leases": ["core/outbox/*.py"],
     "amounts": ["core/money/*.py", "chat/forms/shares_and_amounts.py", "core/database/database.py"],
     "signatures": [
@@ -47,7 +45,7 @@ THEMES = {
         "core/text/links.py", "core/net/http_client.py", "core/net/guarded_transport.py",
         "core/net/webhook_addresses.py",
     ],
-    "quiet hours": ["chat/alerts/schedule.py", "chat/model/moments.py", "chat/model/zones.py"],
+    "quiet hours": ["chat/cards/schedule.py", "chat/model/moments.py", "chat/model/zones.py"],
     "refunds": ["service/payments/*.py", "chat/store/payment_marks.py"],
     "codes": ["service/goods/*.py"],
     "erasure": ["core/erasure.py", "app/maintenance/p*.py"],

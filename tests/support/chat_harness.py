@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.alerts import alert_text
-from bot.chat.cards import claim_cards
+from bot.chat.cards import alert_text, claim_cards
 from bot.chat.cards.claim_cards import claim_reply
 from bot.chat.cards.views import view_of
 from bot.chat.conversation.conversation import Chat
@@ -230,7 +229,7 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
 def _claim_text(tx: Transaction, body: ClaimAlert, now: int) -> str:
     claim = claim_rows.find_claim(tx, body.claim_id)
     assert claim is not None
-    link, seller = claim_cards.link_and_seller(tx, claim)
+    link, seller = claim_cards.link_and_seller(tx, claim.link_id)
     return claim_reply(claim, link, seller, now, is_reminder=body.is_reminder).text
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from bot.chat.alerts.claim_messages import REMIND_AFTER
+from bot.chat.cards.alerts import REMIND_AFTER
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.store import claim_rows
 from bot.chat.store.link_rows import PaymentLink

@@ -204,13 +204,6 @@ EDIT_DELAY = 3_000
 
 
 def link_and_seller(
-    tx: database.Transaction, claim: claim_rows.Claim
-) -> tuple[link_rows.PaymentLink, drafts.Seller]:
-    """Return a claim's link, and the link's seller."""
-    return owned_claim(tx, claim.link_id)
-
-
-def owned_claim(
     tx: database.Transaction, link_id: str
 ) -> tuple[link_rows.PaymentLink, drafts.Seller]:
     """Return a link and its seller."""
@@ -231,7 +224,7 @@ def show_claim(tx: database.Transaction, queues: queues.Queues, claim_id: str, n
         refresh_digest(tx, queues, claim.link_id, now)
     if claim is None or claim.message_id is None:
         return
-    link, seller = link_and_seller(tx, claim)
+    link, seller = link_and_seller(tx, claim.link_id)
     reply, language = claim_reply(claim, link, seller, now), seller.language
     message = payloads.TextMessage(
         reply.text, language, replies.markup(reply.rows), claim.message_id
@@ -279,7 +272,7 @@ def refresh_digest(tx: database.Transaction, queues: queues.Queues, link_id: str
     digest = claim_rows.find_digest(tx, link_id)
     if digest.message_id is None or digest.editing or digest.sending:
         return
-    link, seller = owned_claim(tx, link_id)
+    link, seller = link_and_seller(tx, link_id)
     key, body = outbox.new_id(now), payloads.ClaimDigest(link_id, seller.language)
     outbox.put(
         tx, queues.messages, str(link.chat_id), body, now,
@@ -312,6 +305,6 @@ def record_digest(
 
 def digest_of(tx: database.Transaction, link_id: str, now: int) -> replies.Reply:
     """Return the digest of a link's claims at `now` (epoch ms); an empty digest has no buttons."""
-    link, seller = owned_claim(tx, link_id)
+    link, seller = link_and_seller(tx, link_id)
     listed, count = claim_rows.digest_claims(tx, link_id, now, LISTED)
     return digest_reply(listed, count, link, seller)

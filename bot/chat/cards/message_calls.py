@@ -251,7 +251,7 @@ def _claim(
     claim = claim_rows.find_claim(tx, payload.claim_id)
     if claim is None or not claim.is_waiting(now):
         return None
-    link, seller = claim_cards.link_and_seller(tx, claim)
+    link, seller = claim_cards.link_and_seller(tx, claim.link_id)
     reply = claim_cards.claim_reply(claim, link, seller, now, is_reminder=payload.is_reminder)
     keyboard = replies.markup(reply.rows)
     text = payloads.TextMessage(reply.text, seller.language, keyboard, is_silent=payload.is_silent)

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.alerts import alert_text, delivery
-from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
+from bot.chat.cards import (
+    alert_text,
+    alerts,
+    claim_cards,
+    payment_lines,
+    payment_texts,
+    request_card,
+)
 from bot.chat.conversation import form_effects, sharing
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.forms import inputs
@@ -272,7 +278,7 @@ def _show_hidden(context: EventContext, found: payment_marks.FoundPayment, place
     if message_id is not None:
         tapped = post_rows.MessagePlace(str(context.person.chat_id), message_id)
     tx, queues, now = context.tx, context.queues, context.now
-    is_alert = delivery.rewrite_alert(tx, queues, found, tapped, now)
+    is_alert = alerts.rewrite_alert(tx, queues, found, tapped, now)
     if is_alert:
         return True
     if place.startswith(payment_lines.ON_INCOMING):
@@ -337,8 +343,8 @@ def _alert_menu(context: EventContext, link: link_rows.PaymentLink, chosen: str)
 def show_undelivered(context: EventContext) -> None:
     """Show this chat's undelivered alerts with reasons, newest first."""
     lane = str(context.person.chat_id)
-    found = delivery.newest_undelivered(context.tx, context.queues, lane)
-    count = delivery.count_undelivered(context.tx, context.queues, lane)
+    found = alerts.newest_undelivered(context.tx, context.queues, lane)
+    count = alerts.count_undelivered(context.tx, context.queues, lane)
     lines: list[str] = []
     listed = 0
     for alert in found:
@@ -364,9 +370,9 @@ def show_undelivered(context: EventContext) -> None:
 def resend_undelivered(context: EventContext, _: replies.Action) -> str:
     """Queue this chat's undelivered alerts again; return the text of the answer."""
     lane = str(context.person.chat_id)
-    if delivery.resend(context.tx, context.queues, lane, context.now):
+    if alerts.resend(context.tx, context.queues, lane, context.now):
         show_undelivered(context)
-    is_waiting = delivery.count_undelivered(context.tx, context.queues, lane) > 0
+    is_waiting = alerts.count_undelivered(context.tx, context.queues, lane) > 0
     return context.text("toast-sent-again" if is_waiting else "toast-all-delivered")
 
 
@@ -376,7 +382,7 @@ def _alert_lines(alert: queries.StoredMessage, context: EventContext) -> list[st
     at = moments.short_text(alert.created_at, zone, language, with_zone=not zone)
     why = context.text(_reason_key(alert))
     lines = []
-    for group in alert_text.group_payments(delivery.payments_of(alert.body)):
+    for group in alert_text.group_payments(alerts.payments_of(alert.body)):
         amount, currency = sum(payment.amount for payment in group), group[0].currency
         line = context.text(
             "undelivered-line",

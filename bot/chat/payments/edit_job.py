@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from bot.chat.alerts import delivery
-from bot.chat.cards import menus, request_card
+from bot.chat.cards import alerts, menus, request_card
 from bot.chat.forms import form, request_fields
 from bot.chat.model import jobs, queues, remote_request
 from bot.chat.payments import job_context, request_bodies, request_changes
@@ -137,7 +136,7 @@ def store(
     shown = request_card.card_of(outcome.link, now)
     outcome.send(menus.saved_reply(shown, change, seller, now))
     if field is request_fields.UNITS:  # the last units of the drop may have been removed
-        delivery.announce_ended_drop(outcome.tx, outcome.queues, link.id, now)
+        alerts.announce_ended_drop(outcome.tx, outcome.queues, link.id, now)
 
 
 def keep(

@@ -100,7 +100,7 @@ def _conclude_claim(outcome: Outcome[jobs.DecideClaim], decision: Decision) -> N
     if decision.text is not None:
         outcome.send_text(decision.text)
     elif decision.state == claim_rows.REJECTED and outcome.job.reply_to.message_id is None:
-        link, seller = claim_cards.link_and_seller(outcome.tx, claim)
+        link, seller = claim_cards.link_and_seller(outcome.tx, claim.link_id)
         rejected = replace(claim, state=claim_rows.REJECTED)
         outcome.send(claim_cards.claim_reply(rejected, link, seller, now))
 

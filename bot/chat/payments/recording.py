@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
-from bot.chat.alerts import claim_messages, delivery
-from bot.chat.cards import claim_cards, request_card
+from bot.chat.cards import alerts, claim_cards, request_card
 from bot.chat.model import jobs, payloads, queues, remote_request
 from bot.chat.payments import request_changes
 from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, seller_rows
@@ -137,7 +136,7 @@ class PaymentRecorder:
             claim = _claim_of(tx, payment) if claim_message is not None else None
             if claim is not None:  # no alert replaces its message
                 claim_cards.show_claim(tx, queues, claim.id, now)
-            delivery.announce_ended_drop(tx, queues, link.id, now)
+            alerts.announce_ended_drop(tx, queues, link.id, now)
             return
         sums = payment_rows.revenue_totals(tx, link.id)
         alert = replace(
@@ -156,7 +155,7 @@ class PaymentRecorder:
         body = payloads.Alert(
             (alert,),
             seller.language if seller else translations.choose(None),
-            is_silent=link.alerts == "silent" or delivery.is_quiet(seller, now),
+            is_silent=link.alerts == "silent" or alerts.is_quiet(seller, now),
             is_single=claim_message is not None,
             message_id=claim_message,
         )
@@ -210,7 +209,7 @@ class PaymentRecorder:
         claim_id = claim_rows.save_claim(tx, claim)
         stored = claim_rows.find_claim(tx, claim_id) if claim_id else None
         if stored is not None and stored.is_waiting(now):
-            claim_messages.announce(tx, self._queues, link, stored, now)
+            alerts.announce_claim(tx, self._queues, link, stored, now)
         return claim_id is not None
 
 

@@ -20,7 +20,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
-from bot.chat.alerts import claim_messages
+from bot.chat.cards import alerts
 from bot.chat.model import lenient, remote_request
 from bot.chat.payments import recording
 from bot.chat.store import claim_rows, link_rows, payment_rows
@@ -200,7 +200,7 @@ def _claim(
         state=claim_rows.WAITING,
         claimed_at=sent.claimed_at,
         lapses_at=lapses_at,
-        remind_at=min(now + claim_messages.REMIND_AFTER, lapses_at),
+        remind_at=min(now + alerts.REMIND_AFTER, lapses_at),
         unproven=sent.unproven_claims or 1,
         alone=0,
     )

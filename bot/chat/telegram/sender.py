@@ -18,8 +18,15 @@ from telegram import InputFile, InputMediaPhoto, LinkPreviewOptions
 from telegram.constants import ParseMode
 from telegram.error import BadRequest, TelegramError, TimedOut
 
-from bot.chat.alerts import alert_text, delivery
-from bot.chat.cards import card_text, menus, message_calls, receipts, request_card
+from bot.chat.cards import (
+    alert_text,
+    alerts,
+    card_text,
+    menus,
+    message_calls,
+    receipts,
+    request_card,
+)
 from bot.chat.model import payloads, queues, replies
 from bot.chat.store import link_rows, message_rows, post_rows
 from bot.chat.telegram import receipt_calls, transport
@@ -120,9 +127,9 @@ class Sender:
     async def _build(self, message: outbox.Message) -> message_calls.Built:
         """Return the call of a message; a receipt's text is fetched first."""
         body: payloads.MessagePayload = message.body
-        if isinstance(body, payloads.Alert) and delivery.has_words(body):
+        if isinstance(body, payloads.Alert) and alerts.has_words(body):
             # The seller may have hidden the words meanwhile.
-            body = await self._db.read(partial(delivery.current_alert, alert=body))
+            body = await self._db.read(partial(alerts.current_alert, alert=body))
         shown = alert_text.alert_message(body) if isinstance(body, payloads.Alert) else body
         if isinstance(shown, payloads.ReceiptMessage | payloads.BuyerNotice):
             if self._receipts is None:
@@ -142,7 +149,7 @@ class Sender:
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Record a message that became a dead letter; its payments are listed as undelivered."""
-        delivery.announce_ended_drops(tx, self._queues, message.body, self._now())
+        alerts.announce_ended_drops(tx, self._queues, message.body, self._now())
 
     async def _perform(self, attempt: _Attempt) -> None:
         if not self._may_call():
@@ -171,12 +178,12 @@ class Sender:
             if place is None and sent.message_id is not None:
                 place = post_rows.MessagePlace(message.lane, sent.message_id)
             if place is not None and isinstance(message.body, payloads.Alert):
-                delivery.record_sent(tx, self._queues, place, message.body, now)
+                alerts.record_sent(tx, self._queues, place, message.body, now)
             self._record_delivered(tx, message)
 
     def _record_delivered(self, tx: database.Transaction, message: outbox.Message) -> None:
         if isinstance(message.body, payloads.Alert):
-            delivery.record_delivered(tx, self._queues, message.body, self._now())
+            alerts.record_delivered(tx, self._queues, message.body, self._now())
 
     def _settle_unsent(
         self, tx: database.Transaction, message: outbox.Message, delay: message_calls.NotYet | None
@@ -236,8 +243,8 @@ class Sender:
                     _forget_post(tx, call)
             case transport.FailureKind.PICTURE:
                 self._leave_picture(tx, attempt, failure.note)
-            case transport.FailureKind.REFUSED if alerts := _split(body):
-                outbox.split(tx, queue, message, alerts, now)
+            case transport.FailureKind.REFUSED if single := _split(body):
+                outbox.split(tx, queue, message, single, now)
             case _ if transport.is_given_up(message, failure.kind):
                 self._give_up(tx, attempt, failure.note)
             case transport.FailureKind.RATE_LIMITED:

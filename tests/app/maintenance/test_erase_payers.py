@@ -11,7 +11,7 @@ import pytest
 
 from bot.app.maintenance import payer_erasure
 from bot.app.maintenance.payer_erasure import Erased
-from bot.chat.alerts import alert_text
+from bot.chat.cards import alert_text
 from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
 from bot.chat.model.payment import PAID_BACK, SENT, PaymentKey

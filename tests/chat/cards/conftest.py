@@ -11,6 +11,6 @@ from tests.support.receipt_steps import ReceiptSteps, open_receipt_steps
 
 
 @pytest.fixture
-async def steps(chat: ChatHarness) -> AsyncIterator[ReceiptSteps]:
+async def purchase(chat: ChatHarness) -> AsyncIterator[ReceiptSteps]:
     async with open_receipt_steps(chat) as it:
         yield it

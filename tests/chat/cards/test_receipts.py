@@ -205,9 +205,11 @@ def keep(chat: ChatHarness, person: Person, *receipts: Receipt) -> None:
     chat.db.run(store)
 
 
-async def test_the_list_says_what_became_of_each_purchase(steps: ReceiptSteps, pat: Person) -> None:
+async def test_the_list_says_what_became_of_each_purchase(
+    purchase: ReceiptSteps, pat: Person
+) -> None:
     keep(
-        steps.chat,
+        purchase.chat,
         pat,
         BOUGHT,
         replace(BOUGHT, marks=PaymentMarks(sent_at=1)),
@@ -215,7 +217,7 @@ async def test_the_list_says_what_became_of_each_purchase(steps: ReceiptSteps, p
         replace(BOUGHT, status=OVERSOLD),
         replace(BOUGHT, delivery=DeliveredGoods(waits=True)),
     )
-    listed = await steps.says(pat, "/bought")
+    listed = await purchase.says(pat, "/bought")
     assert [button["text"] for button in listed.buttons] == [
         "⏳ Coffee · €7.50 · on its way",
         "⚠ Coffee · €7.50 · refund due",
@@ -225,50 +227,56 @@ async def test_the_list_says_what_became_of_each_purchase(steps: ReceiptSteps, p
     ]
 
 
-async def test_the_list_has_pages(steps: ReceiptSteps, pat: Person) -> None:
+async def test_the_list_has_pages(purchase: ReceiptSteps, pat: Person) -> None:
     names = [f"Coffee {number}" for number in range(9)]
-    keep(steps.chat, pat, *(replace(BOUGHT, product=name) for name in names))
-    listed = await steps.says(pat, "/bought")
+    keep(purchase.chat, pat, *(replace(BOUGHT, product=name) for name in names))
+    listed = await purchase.says(pat, "/bought")
     assert listed.text.startswith("What you've bought (page 1 of 2)")
-    await steps.press(pat, listed, t("en", "button-next"))
+    await purchase.press(pat, listed, t("en", "button-next"))
     assert [button["text"] for button in listed.buttons] == [
         "✅ Coffee 0 · €7.50",
         t("en", "button-previous"),
     ]
 
 
-async def test_a_purchase_is_opened_anew_as_it_is_by_then(steps: ReceiptSteps, pat: Person) -> None:
-    await steps.follow(pat)
-    listed = await steps.says(pat, "/bought")
-    steps.receipt = PAID | {"sentAt": "2027-01-16T09:30:00.000Z"}
-    await steps.press(pat, listed, "✅ Coffee · €7.50")
+async def test_a_purchase_is_opened_anew_as_it_is_by_then(
+    purchase: ReceiptSteps, pat: Person
+) -> None:
+    await purchase.follow(pat)
+    listed = await purchase.says(pat, "/bought")
+    purchase.receipt = PAID | {"sentAt": "2027-01-16T09:30:00.000Z"}
+    await purchase.press(pat, listed, "✅ Coffee · €7.50")
     assert "📦 Sent Sat, 16 Jan 2027" in pat.chat.from_bot()[-1].text
-    assert (await steps.says(pat, "/bought")).buttons[0]["text"].startswith("📦")
+    assert (await purchase.says(pat, "/bought")).buttons[0]["text"].startswith("📦")
 
 
-async def test_the_list_is_a_new_message_below_a_receipt(steps: ReceiptSteps, pat: Person) -> None:
+async def test_the_list_is_a_new_message_below_a_receipt(
+    purchase: ReceiptSteps, pat: Person
+) -> None:
     """A receipt that it took the place of would be gone, with its code."""
-    shown = await steps.follow(pat)
-    await steps.press(pat, shown, t("en", "button-bought"))
+    shown = await purchase.follow(pat)
+    await purchase.press(pat, shown, t("en", "button-bought"))
     assert "Coffee" in shown.text
     assert "What you've bought" in pat.chat.from_bot()[-1].text
 
 
 async def test_nobody_opens_or_removes_the_receipt_of_somebody_else(
-    steps: ReceiptSteps, pat: Person, sam: Person
+    purchase: ReceiptSteps, pat: Person, sam: Person
 ) -> None:
-    await steps.follow(pat)
-    (row,) = steps.chat.rows("kept_receipts")
+    await purchase.follow(pat)
+    (row,) = purchase.chat.rows("kept_receipts")
     for word in ("receipt", "receipt-remove"):
-        await steps.chat.presses(sam, f"{word}:{row['id']}")
-        assert steps.chat.answers[-1].text == t("en", "toast-receipt-gone")
-    await steps.work()
+        await purchase.chat.presses(sam, f"{word}:{row['id']}")
+        assert purchase.chat.answers[-1].text == t("en", "toast-receipt-gone")
+    await purchase.work()
     assert "Coffee" not in str([message.text for message in sam.chat.from_bot()])
-    assert len(steps.chat.rows("kept_receipts")) == 1
+    assert len(purchase.chat.rows("kept_receipts")) == 1
 
 
-async def test_an_empty_list_says_how_to_keep_a_receipt(steps: ReceiptSteps, pat: Person) -> None:
-    assert "tap Keep it in Telegram" in (await steps.says(pat, "/bought")).text
+async def test_an_empty_list_says_how_to_keep_a_receipt(
+    purchase: ReceiptSteps, pat: Person
+) -> None:
+    assert "tap Keep it in Telegram" in (await purchase.says(pat, "/bought")).text
 
 
 # A delivered file: sent by Telegram's own id, or left behind the receipt's link.
@@ -301,46 +309,46 @@ def test_a_file_is_sent_as_its_seller_sent_it(chat: ChatHarness, sam: Person) ->
 
 @pytest.mark.parametrize("other", [{"name": "song.zip"}, {"size": 4}])
 async def test_a_buyer_of_the_former_file_is_not_sent_the_one_in_its_place(
-    steps: ReceiptSteps, pat: Person, sam: Person, other: dict[str, object]
+    purchase: ReceiptSteps, pat: Person, sam: Person, other: dict[str, object]
 ) -> None:
     """Codes came between the two, so nobody corrected it; Telegram's id is of the latest file."""
-    steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    purchase.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
     url = "https://pay.example.org/f"
     file = {"name": "album.zip", "mediaType": "application/zip", "size": 3, "url": url}
-    steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file | other}}
-    await steps.follow(pat)
+    purchase.receipt = PAID | {"delivery": {"state": "delivered", "file": file | other}}
+    await purchase.follow(pat)
     assert len(pat.chat.from_bot()) == 1
-    assert steps.chat.said == []
+    assert purchase.chat.said == []
 
 
 async def test_a_file_that_is_not_delivered_any_more_is_not_sent(
-    steps: ReceiptSteps, pat: Person, sam: Person
+    purchase: ReceiptSteps, pat: Person, sam: Person
 ) -> None:
     """The service shows nothing of a payment that was paid back."""
-    steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
-    steps.receipt = PAID | {"status": "paidBack"}
-    await steps.follow(pat)
+    purchase.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    purchase.receipt = PAID | {"status": "paidBack"}
+    await purchase.follow(pat)
     assert len(pat.chat.from_bot()) == 1
-    assert steps.chat.said == []
+    assert purchase.chat.said == []
 
 
 @pytest.mark.parametrize("refuses", [False, True])
 async def test_a_file_that_cannot_be_sent_again_delays_no_other_reply(
-    steps: ReceiptSteps, pat: Person, sam: Person, *, refuses: bool
+    purchase: ReceiptSteps, pat: Person, sam: Person, *, refuses: bool
 ) -> None:
     """Another bot was sent it before BOT_TOKEN changed, or its buyer takes no voice messages.
 
     The receipt has the download.
     """
-    steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    purchase.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
     if refuses:
-        steps.chat.world.faults.add(Fault("error", "sendDocument", code=400))
+        purchase.chat.world.faults.add(Fault("error", "sendDocument", code=400))
     url = "https://pay.example.org/f"
     file = {"name": "album.zip", "mediaType": "application/zip", "size": 3, "url": url}
-    steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file}}
-    await steps.follow(pat)
-    (refused,) = steps.chat.world.refused
+    purchase.receipt = PAID | {"delivery": {"state": "delivered", "file": file}}
+    await purchase.follow(pat)
+    (refused,) = purchase.chat.world.refused
     assert ("wrong file identifier" in str(refused)) is not refuses
-    steps.chat.world.refused.clear()
-    assert "What I store" in (await steps.says(pat, "/privacy")).text
-    assert steps.chat.states(steps.chat.queues.messages) == []
+    purchase.chat.world.refused.clear()
+    assert "What I store" in (await purchase.says(pat, "/privacy")).text
+    assert purchase.chat.states(purchase.chat.queues.messages) == []

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bot.chat.alerts.alert_text import join_alerts
+from bot.chat.cards.alert_text import join_alerts
 from bot.chat.model.jobs import SendMark
 from bot.chat.store import message_rows
 from bot.core.text.translations import t

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.alerts import alert_text
+from bot.chat.cards import alert_text
 from bot.chat.cards.receipts import CODE
 from bot.chat.model.jobs import AddCodes, ReplyTo
 from bot.chat.model.payloads import BuyerNotice, TextMessage

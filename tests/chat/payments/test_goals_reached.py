@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.alerts.alert_text import alert_reply, join_alerts
+from bot.chat.cards.alert_text import alert_reply, join_alerts
 from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment
 from bot.chat.model.payment import PAID_BACK
 from bot.chat.model.remote_request import read_payment

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.alerts.schedule import LONGEST_WAIT, Schedule
+from bot.chat.cards.schedule import LONGEST_WAIT, Schedule
 from bot.chat.model.payloads import CardMessage, PosterFile
 from bot.chat.store import post_rows
 from bot.chat.store.link_rows import PaymentLink

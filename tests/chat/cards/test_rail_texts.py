@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.alerts.alert_text import alert_reply, join_alerts
+from bot.chat.cards.alert_text import alert_reply, join_alerts
 from bot.chat.model.payloads import Alert, AlertPayment
 from bot.chat.model.payment import PaidBy
 from bot.chat.model.replies import TEXT_LIMIT, shown_units

@@ -1,4 +1,4 @@
-"""Delivered and undelivered alerts, and the message at the end of a limited drop.
+"""Alerts of payments and claims: delivered, undelivered or rewritten, and the end of a drop.
 
 A payment counts once, even if its alert was sent several times. When all units of a drop are sold
 and its last alert is settled, one message reports the units sold and the alerts delivered.
@@ -10,9 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bot.chat.alerts import alert_text
+from bot.chat.cards import alert_text, claim_cards
 from bot.chat.model import drafts, moments, payloads, queues, replies, zones
 from bot.chat.store import (
+    claim_rows,
     link_rows,
     message_rows,
     payment_marks,
@@ -268,3 +269,90 @@ def _put(
     keyboard, place_id = replies.markup(reply.rows), place.message_id
     message = payloads.TextMessage(reply.text, alert.language, keyboard, place_id)
     outbox.put(tx, queues.messages, place.lane, message, now)
+
+
+# Claims. The first claims of a link have separate messages, the others are in the link's digest: a
+# flood of claims becomes one message, which sounds again after a pause. So many claims never
+# silence new claims, nor do they affect other links.
+
+
+REMIND_AFTER = 24 * 3600 * 1000
+"""Milliseconds from a claim to its reminder, and from one reminder to the next."""
+
+OWN_MESSAGES, OWN_OF_SELLER = 5, 20
+"""Maximum waiting claims with separate messages, per link and per seller: claims cost nothing, and
+payment alerts would have to wait behind hundreds of them."""
+
+DIGEST_PAUSE, DOUBTFUL_PAUSE = 5 * 60 * 1000, 60 * 60 * 1000
+"""Milliseconds between two sounds of a link's digest, for normal and for doubtful claims."""
+
+
+def announce_claim(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    link: link_rows.PaymentLink,
+    claim: claim_rows.Claim,
+    now: int,
+) -> None:
+    """Queue the alert of a claim, with sound unless the request's alerts are silent.
+
+    If too many claims are waiting, the claim goes into its link's digest instead, which sounds
+    again after a pause.
+    """
+    of_link, of_seller = claim_rows.count_alone(tx, link, now)
+    if claim.is_doubtful or of_link >= OWN_MESSAGES or of_seller >= OWN_OF_SELLER:
+        pause = DOUBTFUL_PAUSE if claim.is_doubtful else DIGEST_PAUSE
+        sound_digest(tx, queues, link.id, now, pause)
+    else:
+        claim_rows.set_alone(tx, claim.id)
+        put_claim_alert(tx, queues, claim, now)
+
+
+def sound_digest(
+    tx: database.Transaction, queues: queues.Queues, link_id: str, now: int, pause: int
+) -> None:
+    """Queue a link's digest as a new message, with a pause after the previous one.
+
+    During the pause the previous message is edited. If a new message is already queued, nothing is
+    needed: its content is read when it is sent.
+    """
+    digest = claim_rows.find_digest(tx, link_id)
+    if digest.sending:
+        return
+    due_at = now if digest.sounded_at is None else digest.sounded_at + pause
+    if due_at <= now:
+        send_digest(tx, queues, digest, now)
+        return
+    claim_rows.save_digest(tx, replace(digest, due_at=min(due_at, digest.due_at or due_at)))
+    claim_cards.refresh_digest(tx, queues, link_id, now)
+
+
+def send_digest(
+    tx: database.Transaction, queues: queues.Queues, digest: claim_rows.Digest, now: int
+) -> None:
+    """Queue a link's digest as a new message, silent in quiet hours."""
+    link, seller = claim_cards.link_and_seller(tx, digest.link_id)
+    is_silent = link.alerts != "on" or is_quiet(seller, now)
+    key = outbox.new_id(now)
+    body = payloads.ClaimDigest(link.id, seller.language, is_new=True, is_silent=is_silent)
+    outbox.put(
+        tx, queues.messages, str(link.chat_id), body, now, key=key, priority=queue_policy.ALERT
+    )
+    claim_rows.save_digest(tx, replace(digest, sounded_at=now, due_at=None, sending=key))
+
+
+def put_claim_alert(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    claim: claim_rows.Claim,
+    now: int,
+    *,
+    is_reminder: bool = False,
+) -> None:
+    """Queue the separate message of a claim, silent in quiet hours."""
+    link, seller = claim_cards.link_and_seller(tx, claim.link_id)
+    is_silent = link.alerts != "on" or is_quiet(seller, now)
+    alert = payloads.ClaimAlert(
+        claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder
+    )
+    outbox.put(tx, queues.messages, str(link.chat_id), alert, now, priority=queue_policy.ALERT)

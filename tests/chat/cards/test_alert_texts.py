@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.alerts.alert_text import (
+from bot.chat.cards.alert_text import (
     MAX_NUMBERS,
     MAX_PAYMENTS,
     alert_message,

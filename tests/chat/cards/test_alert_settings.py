@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.alerts import alert_text
+from bot.chat.cards import alert_text
 from bot.chat.model.payloads import TextMessage
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import PaymentLink

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.chat.alerts import daily_summary, schedule
-from bot.chat.alerts.schedule import LONGEST_WAIT, Schedule
+from bot.chat.cards import schedule
+from bot.chat.cards.schedule import LONGEST_WAIT, Schedule
 from bot.chat.model import moments
 from bot.chat.model.jobs import CheckRequest
 from bot.chat.model.payloads import ClaimAlert
@@ -49,7 +49,7 @@ def spec(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
 def put(chat: ChatHarness) -> list[str]:
     """Queue the due summaries and return their texts."""
     chat.clear_messages()
-    chat.db.run(lambda tx: daily_summary.enqueue_due(tx, chat.queues, chat.clock()))
+    chat.db.run(lambda tx: schedule.enqueue_summaries(tx, chat.queues, chat.clock()))
     return chat.texts
 
 
@@ -224,12 +224,12 @@ def test_a_summary_in_quiet_hours_is_silent(chat: ChatHarness, sam: Person) -> N
 def test_many_summaries_are_queued_in_batches(
     chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daily_summary, "BATCH", 2)
+    monkeypatch.setattr(schedule, "BATCH", 2)
     for number in range(5):
         spec(chat, chat.add_person(f"Seller {number}"))
     chat.clock.advance(12 * 3600)
     done = [
-        chat.db.run(lambda tx: daily_summary.enqueue_due(tx, chat.queues, chat.clock()))
+        chat.db.run(lambda tx: schedule.enqueue_summaries(tx, chat.queues, chat.clock()))
         for _ in range(4)
     ]
     assert done == [2, 2, 1, 0]
@@ -254,7 +254,7 @@ def test_a_zone_that_no_longer_exists_delays_no_summary(chat: ChatHarness, sam: 
 
 def test_a_summary_is_always_one_message(chat: ChatHarness, sam: Person) -> None:
     spec(chat, sam)
-    for number in range(daily_summary.MAX_LISTED + 3):
+    for number in range(schedule.MAX_LISTED + 3):
         link = chat.add_link(sam, replace(COFFEE, name="&" * 100), service_answer(id=f"c{number}"))
         pay(chat, link, number)
     chat.clock.advance(12 * 3600)

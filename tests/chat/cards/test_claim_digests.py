@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.chat.alerts.claim_messages import DIGEST_PAUSE, DOUBTFUL_PAUSE, OWN_MESSAGES, OWN_OF_SELLER
-from bot.chat.alerts.schedule import Schedule
+from bot.chat.cards.alerts import DIGEST_PAUSE, DOUBTFUL_PAUSE, OWN_MESSAGES, OWN_OF_SELLER
 from bot.chat.cards.claim_cards import EDIT_DELAY, LISTED
+from bot.chat.cards.schedule import Schedule
 from bot.chat.store import seller_rows
 from bot.chat.store.claim_rows import MANY_UNPROVEN
 from bot.core.text.translations import t

@@ -1,1 +1,0 @@
-"""Messages about payments: alerts, digests, quiet hours, summaries and claim reminders."""
