@@ -21,7 +21,7 @@ from bench.table import Row
 from bot.core.database.database import Row as Found
 from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
-from bot.service.http import call_inputs
+from bot.service.api import calls
 from bot.service.requests.request_rows import Place
 
 KEPT = ROOT / "data" / f"bench-ten-million-{lists.SCHEMA}.db"
@@ -148,7 +148,7 @@ def _targets(tx: Transaction, app_id: str) -> Targets:
         [one for one in donations if one != often],
         [f"/pay/{row['id']}" for row in requests],
         [f"/pay/{row['request_id']}/receipt/{row['id']}" for row in payments],
-        call_inputs.write_cursor(Place(middle["completed_at"], middle["id"])),
+        calls.write_cursor(Place(middle["completed_at"], middle["id"])),
     )
 
 

@@ -21,7 +21,7 @@ from bot.core.database.migrations import MIGRATIONS
 from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
 from bot.interface.vocabulary import Status
-from bot.service.http import call_inputs
+from bot.service.api import calls
 from bot.service.requests import app_rows, applications, request_rows
 
 SCHEMA = f"{crc32(repr(MIGRATIONS).encode()):08x}"
@@ -113,7 +113,7 @@ async def serving_shop(listed: Listed) -> AsyncIterator[Shop]:
         app_id = next(app.id for app in app_rows.list_all(tx) if app.name == million.SHOP)
         row = tx.one(MIDDLE, app_id=app_id, half=listed.count // 2) or {}
         place = request_rows.Place(row["created_at"], row["id"])
-        return applications.rotate(tx, keys, app_id, now), call_inputs.write_cursor(place)
+        return applications.rotate(tx, keys, app_id, now), calls.write_cursor(place)
 
     with closing(open_database(listed.url)) as db:
         shop, middle = db.run(prepare)

@@ -22,7 +22,7 @@ from bot.core.database.database import Database
 from bot.core.ops.readiness import Ops
 from bot.sandbox.web.server import routes as sandbox_routes
 from bot.sandbox.world.world import World
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from tests.support import how_to
 from tests.support.service_harness import make_service
 

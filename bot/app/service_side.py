@@ -14,12 +14,12 @@ from bot.core.net import http_client, mail, webhook_addresses
 from bot.core.ops import audit, readiness
 from bot.core.outbox import groups, host_budgets, worker
 from bot.core.text import links
-from bot.service import app
+from bot.service.api import callers, rate_limits
 from bot.service.checkouts import checkout_rows, inventory, opening, polling
 from bot.service.goods import files
-from bot.service.http import callers, rate_limits
 from bot.service.notifications import notification_queues, payer_letters, recipients
 from bot.service.notifications.webhooks import WebhookSender
+from bot.service.pages import app
 from bot.service.payments import settling
 from bot.service.payouts import account_rows, payout_accounts
 from bot.service.rails import host_calls, rates_job

@@ -13,9 +13,9 @@ from bot.cli import console
 from bot.core import brand, clock, errors
 from bot.core.ops import audit as ops_audit
 from bot.interface import bodies, refusals, vocabulary
+from bot.service.api import from_bodies, to_answers
 from bot.service.notifications import notification, notification_queues, notification_rows
 from bot.service.requests import app_rows, applications, changes
-from bot.service.wire import from_bodies, to_answers
 
 # apps: the applications that may use the payment request service.
 

@@ -1,7 +1,7 @@
 """Bodies of calls: create and edit (interface sections 2.1 and 4.3), marks, codes, payout accounts.
 
 FastAPI reads them with these models and documents them; the service then makes its own types of
-them (service/wire/from_bodies.py). The bodies of webhooks, which the service writes, are here too.
+them (service/api/from_bodies.py). The bodies of webhooks, which the service writes, are here too.
 """
 
 from __future__ import annotations

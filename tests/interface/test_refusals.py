@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from bot.core import errors
 from bot.interface import bodies, fields, refusals
-from bot.service.http import call_inputs
+from bot.service.api import calls
 from tests.support.service_harness import NEW, REQUESTS_PATH, ServiceHarness
 
 STRING = {"min_length": "string_too_short", "max_length": "string_too_long"}
@@ -48,7 +48,7 @@ MODELS: list[Any] = [
         for _, kind in inspect.getmembers(bodies, inspect.isclass)
         if issubclass(kind, bodies.Body) and kind is not bodies.Body
     ),
-    *(call_inputs.Limit, call_inputs.Cursor, call_inputs.StatusFilter),
+    *(calls.Limit, calls.Cursor, calls.StatusFilter),
     *(fields.Owner, fields.IdempotencyKey),
 ]
 

@@ -31,7 +31,7 @@ THEMES = {
     "checkouts": ["service/checkouts/*.py"],
     "idempotency": ["service/requests/idempotency.py", "chat/payments/create_*.py"],
     "rate limits": [
-        "service/http/rate_limits.py", "core/net/rates.py", "service/rails/host_calls.py",
+        "service/api/rate_limits.py", "core/net/rates.py", "service/rails/host_calls.py",
         "core/outbox/host_budgets.py", "core/outbox/paces.py",
     ],
     "digests": ["chat/cards/alerts.py", "core/outbox/groups.py"],
@@ -50,7 +50,7 @@ THEMES = {
     "codes": ["service/goods/*.py"],
     "erasure": ["core/erasure.py", "app/maintenance/p*.py"],
     "access": [
-        "service/http/callers.py", "service/requests/app*.py",
+        "service/api/callers.py", "service/requests/app*.py",
         "chat/conversation/event_context.py", "chat/store/seller_rows.py",
     ],
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.sandbox.web.server import AllowOwnFrames
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from tests.support.service_harness import ServiceHarness, client, make_service
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.core.database.vault import Vault
-from bot.service.app import create_app
-from bot.service.http.callers import COOKIE, COOKIE_PATH
+from bot.service.api.callers import COOKIE, COOKIE_PATH
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch

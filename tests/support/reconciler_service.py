@@ -21,7 +21,7 @@ from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
 from bot.core.money import amounts
 from bot.sandbox.world.people import Person
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID, URL, ChatHarness, telegram_of

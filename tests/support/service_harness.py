@@ -19,9 +19,9 @@ from bot.core.database.database import Database, Row
 from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
 from bot.interface.answers import ErrorAnswer
-from bot.service.app import create_app
-from bot.service.http import callers
-from bot.service.http.callers import Service
+from bot.service.api import callers
+from bot.service.api.callers import Service
+from bot.service.pages.app import create_app
 from bot.service.payments.settling import PaymentContext
 from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.exchange_rates import SandboxExchange

@@ -9,9 +9,8 @@ import pytest
 from bot.core import exact_json
 from bot.core.errors import InvalidBody
 from bot.interface import bodies, refusals
-from bot.service.http import call_inputs
+from bot.service.api import calls, from_bodies
 from bot.service.requests import changes
-from bot.service.wire import from_bodies
 from tests.support.service_harness import NEW
 
 NOW = 1_800_000_000_000
@@ -22,12 +21,12 @@ def body(**fields: Any) -> str:
 
 
 def read_create(text: str) -> changes.Creation:
-    given = call_inputs.read_object(text)
+    given = calls.read_object(text)
     return from_bodies.creation(refusals.checked(bodies.CreateBody, given), NOW)
 
 
 def read_edit(text: str) -> changes.Edit:
-    given = call_inputs.read_object(text)
+    given = calls.read_object(text)
     return from_bodies.edit(refusals.checked(bodies.EditBody, given), NOW)
 
 

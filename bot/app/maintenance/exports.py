@@ -16,9 +16,9 @@ from bot.core import stored_json
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.interface import fields
+from bot.service.api import to_answers
 from bot.service.payments import payment_rows
 from bot.service.requests import request_rows
-from bot.service.wire import to_answers
 
 FOREVER = 2**63 - 1
 

@@ -28,10 +28,9 @@ from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries
 from bot.service.checkouts import polling
 from bot.service.checkouts.opening import OPENINGS
-from bot.service.notifications import notification_queues, payer_letters
+from bot.service.notifications import notification_queues, payer_letters, webhooks
 from bot.service.payments import payment_reports
 from bot.service.requests import applications, request_commands
-from bot.service.wire import to_answers
 
 T = TypeVar("T")
 
@@ -395,7 +394,7 @@ def _payment(
     report: payment_reports.WebhookReport, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
     """Return the payment as the receiver would read it from a webhook's body."""
-    paid = remote_request.read_payment(to_answers.event(report).to_json())
+    paid = remote_request.read_payment(webhooks.event(report).to_json())
     payment = recording.payment_of(paid, report.request_id, link)
     return replace(payment, reserved_units=report.reserved_units or 0)
 

@@ -1,1 +1,1 @@
-"""The interface over HTTP: `/v3/paymentRequests` and the calls around it."""
+"""The interface over HTTP: its calls, their callers, limits, bodies and answers, OpenAPI."""

@@ -14,15 +14,12 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.net import request_body
 from bot.interface import answers, bodies, fields, refusals, vocabulary
+from bot.service.api import callers, calls, openapi, to_answers
 from bot.service.checkouts import checkout, claiming, polling
-from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payouts import payout_accounts
 from bot.service.requests import idempotency
-from bot.service.wire import to_answers
 
-router = APIRouter(
-    prefix="/v3/checkouts", tags=["checkouts"], route_class=call_inputs.ApplicationRoute
-)
+router = APIRouter(prefix="/v3/checkouts", tags=["checkouts"], route_class=calls.ApplicationRoute)
 
 CHECKOUT_FAILURES = (
     refusals.Failure(
@@ -46,12 +43,12 @@ CHECKOUT_FAILURES = (
     ),
 )
 async def get(
-    checkout_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
+    checkout_id: calls.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return a checkout of one of the application's requests."""
     own = partial(claiming.find_own, app_id=caller.app_id, checkout_id=checkout_id, now=caller.now)
     found = await service.db.read(own)
-    return responses.json(to_answers.opened(found, caller.now))
+    return calls.json(to_answers.opened(found, caller.now))
 
 
 @router.post(
@@ -66,7 +63,7 @@ async def get(
     ),
 )
 async def confirm(
-    checkout_id: call_inputs.RowId,
+    checkout_id: calls.RowId,
     request: Request,
 ) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
@@ -85,7 +82,7 @@ async def confirm(
     ),
 )
 async def reject(
-    checkout_id: call_inputs.RowId,
+    checkout_id: calls.RowId,
     request: Request,
 ) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
@@ -97,14 +94,14 @@ async def _decide(
     checkout_id: str,
     request: Request,
 ) -> Response:
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     own = (caller.app_id, checkout_id, caller.now)
     decided = await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: decide(tx, *own), lambda _: claiming.find_own(tx, *own)
         )
     )
-    return responses.json(to_answers.opened(decided, caller.now))
+    return calls.json(to_answers.opened(decided, caller.now))
 
 
 # `/v3/payoutAccounts`.
@@ -113,7 +110,7 @@ async def _decide(
 payout_router = APIRouter(
     prefix="/v3/payoutAccounts",
     tags=["payout accounts"],
-    route_class=call_inputs.ApplicationRoute,
+    route_class=calls.ApplicationRoute,
 )
 
 PAYOUT_FAILURES = (
@@ -171,7 +168,7 @@ async def list_(
     """List an owner's accounts in the order in which payers are offered their ways."""
     found = await service.payouts.list(caller.app_id, owner)
     items = [to_answers.payout(one.owner, one) for one in found]
-    return responses.json(answers.PayoutList(items=items))
+    return calls.json(answers.PayoutList(items=items))
 
 
 @payout_router.post(
@@ -196,14 +193,14 @@ async def connect(
     It takes the place of the owner's account of the same kind, for banks of the same scheme.
     Payment links that are out already are paid to it from now on. A dry run stores nothing.
     """
-    _, caller, key = call_inputs.call_of(request)
+    _, caller, key = calls.call_of(request)
     if body.kind != vocabulary.BANK:  # bank details are checked without asking a server
         callers.state_of(request).limits.count_probe(caller.app_id, body.owner)
     if body.dry_run:
         checked = await payouts.check(caller.app_id, body.kind, body.details)
-        return responses.json(to_answers.payout(body.owner, checked))
+        return calls.json(to_answers.payout(body.owner, checked))
     account = await payouts.connect(caller.app_id, body.owner, body.kind, body.details, key)
-    return responses.json(to_answers.payout(account.owner, account))
+    return calls.json(to_answers.payout(account.owner, account))
 
 
 @payout_router.delete(
@@ -218,13 +215,13 @@ async def connect(
     ),
 )
 async def remove(
-    account_id: call_inputs.RowId,
+    account_id: calls.RowId,
     request: Request,
 ) -> Response:
     """Remove an account: no new payment goes to it."""
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     await service.payouts.remove(caller.app_id, account_id, key)
-    return responses.gone()
+    return calls.gone()
 
 
 # `/hints`: a wallet says that money has arrived, so that it is polled sooner.
@@ -256,7 +253,7 @@ NO_HINT = refusals.Failure("No checkout has this address (`notFound`).", errors.
     openapi_extra=openapi.OPEN,
 )
 async def hear(
-    checkout_id: call_inputs.RowId,
+    checkout_id: calls.RowId,
     token: HintToken,
     request: Request,
     service: callers.ServiceDep,

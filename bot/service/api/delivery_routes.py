@@ -7,18 +7,15 @@ from pydantic import AfterValidator
 from starlette.responses import Response
 
 from bot.interface import answers, fields, vocabulary
-from bot.service.http import call_inputs, callers, openapi, responses
+from bot.service.api import callers, calls, openapi, to_answers
 from bot.service.notifications import notification, notification_queues, notification_rows
 from bot.service.requests import idempotency
-from bot.service.wire import to_answers
 
 MESSAGE_DIGITS = 28
 """Digits in the id of a queued message, after the channel."""
 
 ID_LENGTHS = {len(channel) + 1 + MESSAGE_DIGITS for channel in notification.Channel}
-router = APIRouter(
-    prefix="/v3/deliveries", tags=["deliveries"], route_class=call_inputs.ApplicationRoute
-)
+router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"], route_class=calls.ApplicationRoute)
 
 
 @router.get(
@@ -30,8 +27,8 @@ async def list_(
     service: callers.ServiceDep,
     caller: callers.CallerDep,
     *,
-    limit: call_inputs.Limit = call_inputs.MAX_PAGE,
-    cursor: call_inputs.Cursor = None,
+    limit: calls.Limit = calls.MAX_PAGE,
+    cursor: calls.Cursor = None,
     request_id: Annotated[
         Annotated[str, AfterValidator(fields.check_plain)] | None,
         Query(
@@ -49,11 +46,11 @@ async def list_(
 
     A page of one `state` may be short, even empty, and still have a `nextCursor`.
     """
-    after = call_inputs.read_cursor(cursor, ID_LENGTHS)
+    after = calls.read_cursor(cursor, ID_LENGTHS)
     wanted = notification_rows.NotificationFilter(caller.app_id, request_id, state, after)
     rows, end = await notification_rows.page(service.db, wanted, limit)
     items = [to_answers.delivery_item(row) for row in rows]
-    return call_inputs.page_answer(answers.DeliveryList, items, end)
+    return calls.page_answer(answers.DeliveryList, items, end)
 
 
 @router.get(
@@ -66,7 +63,7 @@ async def list_(
     ),
 )
 async def get(
-    delivery_id: call_inputs.DeliveryId, service: callers.ServiceDep, caller: callers.CallerDep
+    delivery_id: calls.DeliveryId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one delivery of the application, with all its attempts."""
     found, attempts = await service.db.read(
@@ -75,7 +72,7 @@ async def get(
             notification_rows.attempts(tx, delivery_id),
         )
     )
-    return responses.json(to_answers.delivery(found, attempts))
+    return calls.json(to_answers.delivery(found, attempts))
 
 
 @router.post(
@@ -89,11 +86,11 @@ async def get(
     ),
 )
 async def retry(
-    delivery_id: call_inputs.DeliveryId,
+    delivery_id: calls.DeliveryId,
     request: Request,
 ) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     again = await service.db.transaction(
         lambda tx: idempotency.once(
             tx,
@@ -102,4 +99,4 @@ async def retry(
             lambda _: notification_rows.find(tx, delivery_id, caller.app_id),
         )
     )
-    return responses.json(to_answers.delivery_item(again))
+    return calls.json(to_answers.delivery_item(again))

@@ -8,18 +8,17 @@ from starlette.responses import Response
 from bot.core import errors
 from bot.core.net import request_body
 from bot.interface import answers, bodies, fields, refusals
+from bot.service.api import callers, calls, openapi, to_answers
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payments import payment_rows
 from bot.service.requests import idempotency, request_commands, request_rows
 from bot.service.requests.request import PaymentState
-from bot.service.wire import to_answers
 
 files_router = APIRouter(prefix="/v3/files", tags=["files"])
 router = APIRouter(
     prefix="/v3/paymentRequests",
     tags=["payment requests"],
-    route_class=call_inputs.ApplicationRoute,
+    route_class=calls.ApplicationRoute,
 )
 public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 
@@ -109,11 +108,11 @@ async def upload(
         media_type=contents.read_media_type(media_type),
         size=request_body.announced(request, files.MOST_BYTES),
     )
-    call = call_inputs.call_key(request, caller, [file.name, file.media_type])
+    call = calls.call_key(request, caller, [file.name, file.media_type])
     with callers.state_of(request).uploads.taken(caller.app_id):
         parts = request_body.parts(request, files.PART, files.MOST_BYTES)
         stored = await files.store_upload(service.db, file, parts, service.now, call)
-    return responses.json(to_answers.file(stored))
+    return calls.json(to_answers.file(stored))
 
 
 # Codes.
@@ -145,7 +144,7 @@ CODES_FAILURES = (
     ),
 )
 async def add_codes(
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     body: bodies.CodesBody,
     request: Request,
 ) -> Response:
@@ -153,7 +152,7 @@ async def add_codes(
 
     Buyers who wait for a code get theirs, in the order of their payments.
     """
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     listed = tuple(body.codes)
     added = await service.db.bulk(
         lambda tx: idempotency.once(
@@ -163,7 +162,7 @@ async def add_codes(
             lambda made: request_commands.count_added(tx, caller, request_id, int(made)),
         )
     )
-    return responses.json(to_answers.added_codes(added.counts, added.added))
+    return calls.json(to_answers.added_codes(added.counts, added.added))
 
 
 # Receipts.
@@ -184,8 +183,8 @@ NO_RECEIPT = refusals.Failure("No payment has this address (`notFound`).", error
     ),
 )
 async def receipt(
-    request_id: call_inputs.RowId,
-    transaction_id: call_inputs.TransactionId,
+    request_id: calls.RowId,
+    transaction_id: calls.TransactionId,
     service: callers.ReceiptReaderDep,
 ) -> Response:
     """Return a receipt to anyone who has its address, which is the payer's secret."""
@@ -194,4 +193,4 @@ async def receipt(
     if payment is None or found is None or payment.state is PaymentState.UNDERPAID:
         raise errors.NoSuchAddress
     received = await fulfillment.read_received(service.db, payment)
-    return responses.json(to_answers.receipt(service.public_url, found, payment, received))
+    return calls.json(to_answers.receipt(service.public_url, found, payment, received))

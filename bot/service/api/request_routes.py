@@ -11,17 +11,16 @@ from starlette.responses import Response, StreamingResponse
 from bot.core import errors
 from bot.core.database import database
 from bot.interface import answers, bodies, fields, parts, refusals, vocabulary
+from bot.service.api import callers, calls, from_bodies, openapi, to_answers
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payments import payment_marks, payment_rows
 from bot.service.requests import changes, idempotency, request_commands, request_rows
 from bot.service.requests.request import Payment, PaymentRequest
-from bot.service.wire import from_bodies, to_answers
 
 router = APIRouter(
     prefix="/v3/paymentRequests",
     tags=["payment requests"],
-    route_class=call_inputs.ApplicationRoute,
+    route_class=calls.ApplicationRoute,
 )
 public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 """Calls without credentials."""
@@ -57,7 +56,7 @@ async def request_answer(service: callers.Service, request: PaymentRequest, now:
     """Answer with a request and the file that it delivers."""
     delivered = await _files(service.db, [request])
     answer = to_answers.whole(service.public_url, request, now, delivered.get(request.id))
-    return responses.json(answer)
+    return calls.json(answer)
 
 
 async def request_items(
@@ -109,7 +108,7 @@ async def create(
     request: Request,
 ) -> Response:
     """Create a request with its pay page and QR code."""
-    service, caller, key = call_inputs.owned_call_of(request)
+    service, caller, key = calls.owned_call_of(request)
     creation = from_bodies.creation(body, caller.now)
     creation = await with_codes(service.db, caller.app_id, creation)
     store = service.db.bulk if creation.goods else service.db.transaction
@@ -129,13 +128,13 @@ async def list_(
     caller: callers.CallerDep,
     limit: Annotated[
         int | None,
-        Query(ge=1, le=call_inputs.MAX_PAGE, description="How many to a page; without it, all."),
+        Query(ge=1, le=calls.MAX_PAGE, description="How many to a page; without it, all."),
     ] = None,
-    cursor: call_inputs.Cursor = None,
-    status: call_inputs.StatusFilter = None,
+    cursor: calls.Cursor = None,
+    status: calls.StatusFilter = None,
 ) -> Response:
     """List the application's requests, newest first."""
-    after = call_inputs.read_cursor(cursor)
+    after = calls.read_cursor(cursor)
     now = (
         await request_rows.refresh_status(service.db, caller.app_id, service.now)
         if status
@@ -144,11 +143,11 @@ async def list_(
     read = partial(request_rows.page, service.db, caller.app_id, now, status=status)
     write = partial(request_items, service, now=now)
     if limit is None:
-        first = await read(limit=call_inputs.MAX_PAGE, after=after)  # may fail: before the answer
+        first = await read(limit=calls.MAX_PAGE, after=after)  # may fail: before the answer
         chunks = _everything(first, read, write)
-        return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
-    rows, end = call_inputs.cut_page(await read(limit=limit + 1, after=after), limit, _place)
-    return call_inputs.page_answer(answers.RequestList, await write(rows), end)
+        return StreamingResponse(chunks, 200, calls.HEADERS, "application/json")
+    rows, end = calls.cut_page(await read(limit=limit + 1, after=after), limit, _place)
+    return calls.page_answer(answers.RequestList, await write(rows), end)
 
 
 async def _everything(
@@ -161,9 +160,9 @@ async def _everything(
     while rows:
         yield opening + ",".join(item.json_text() for item in await write(rows))
         opening = ","
-        if len(rows) < call_inputs.MAX_PAGE:
+        if len(rows) < calls.MAX_PAGE:
             break
-        rows = await read(limit=call_inputs.MAX_PAGE, after=_place(rows[-1]))
+        rows = await read(limit=calls.MAX_PAGE, after=_place(rows[-1]))
     yield "]}" if opening == "," else opening + "]}"
 
 
@@ -178,7 +177,7 @@ def _place(row: PaymentRequest) -> request_rows.Place:
     ),
 )
 async def get(
-    request_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
+    request_id: calls.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one request of the application."""
     found = await _read_own(service, caller, request_id)
@@ -196,7 +195,7 @@ async def get(
     ),
 )
 async def edit(
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     body: bodies.EditBody,
     request: Request,
 ) -> Response:
@@ -205,7 +204,7 @@ async def edit(
     A text or a file that takes the place of another is what earlier payers get too. Codes that were
     given stay, and payers who wait for a code get what takes its place.
     """
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     change = await with_codes(service.db, caller.app_id, from_bodies.edit(body, caller.now))
     edited = await service.db.bulk(
         lambda tx: idempotency.once(
@@ -225,17 +224,17 @@ async def edit(
     ),
 )
 async def delete(
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     request: Request,
 ) -> Response:
     """Delete the request and its pay page for good."""
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: request_commands.delete(tx, caller, request_id), lambda _: None
         )
     )
-    return responses.gone()
+    return calls.gone()
 
 
 @router.get(
@@ -248,23 +247,23 @@ async def delete(
     ),
 )
 async def payments(
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     service: callers.ServiceDep,
     caller: callers.CallerDep,
-    limit: call_inputs.Limit = call_inputs.MAX_PAGE,
-    cursor: call_inputs.Cursor = None,
+    limit: calls.Limit = calls.MAX_PAGE,
+    cursor: calls.Cursor = None,
 ) -> Response:
     """List the payments of a request, newest first."""
-    after = call_inputs.read_cursor(cursor)
+    after = calls.read_cursor(cursor)
     await _read_own(service, caller, request_id)
     found = await payment_rows.page(
         service.db, caller.app_id, request_id, limit=limit + 1, after=after
     )
-    rows, end = call_inputs.cut_page(
+    rows, end = calls.cut_page(
         found, limit, lambda row: request_rows.Place(row.completed_at, row.id)
     )
     items = await payment_items(service.db, request_id, rows)
-    return call_inputs.page_answer(answers.PaymentList, items, end)
+    return calls.page_answer(answers.PaymentList, items, end)
 
 
 @router.get(
@@ -272,8 +271,8 @@ async def payments(
     **openapi.operation("getPayment", "Verify one payment", answers.PaymentAnswer, 401, 404, 429),
 )
 async def payment(
-    request_id: call_inputs.RowId,
-    transaction_id: call_inputs.TransactionId,
+    request_id: calls.RowId,
+    transaction_id: calls.TransactionId,
     service: callers.ServiceDep,
     caller: callers.CallerDep,
 ) -> Response:
@@ -282,7 +281,7 @@ async def payment(
     if found is None:
         raise errors.NotFound(payment_marks.UNKNOWN)
     (written,) = await payment_items(service.db, request_id, [found])
-    return responses.json(written)
+    return calls.json(written)
 
 
 MARK_FAILURES = (
@@ -309,13 +308,13 @@ MARK_FAILURES = (
     ),
 )
 async def mark(
-    request_id: call_inputs.RowId,
-    transaction_id: call_inputs.TransactionId,
+    request_id: calls.RowId,
+    transaction_id: calls.TransactionId,
     body: bodies.MarksBody,
     request: Request,
 ) -> Response:
     """Change the marks that the body names; safe to repeat."""
-    service, caller, key = call_inputs.call_of(request)
+    service, caller, key = calls.call_of(request)
     change, ids = from_bodies.marks(body), (request_id, transaction_id)
     marked, notified = await service.db.transaction(
         lambda tx: idempotency.once(
@@ -326,7 +325,7 @@ async def mark(
         )
     )
     (progress,) = await fulfillment.read_progress(service.db, request_id, [marked])
-    return responses.json(to_answers.marked_payment(marked, progress, notified=notified))
+    return calls.json(to_answers.marked_payment(marked, progress, notified=notified))
 
 
 async def _read_own(
@@ -351,7 +350,7 @@ async def _read_own(
         extra=openapi.OPEN,
     ),
 )
-async def public(request_id: call_inputs.RowId, service: callers.PayerDep) -> Response:
+async def public(request_id: calls.RowId, service: callers.PayerDep) -> Response:
     """Return the public view of a request."""
     now = service.now()
     found = await request_rows.read(service.db, request_id, now)
@@ -370,7 +369,7 @@ async def public(request_id: call_inputs.RowId, service: callers.PayerDep) -> Re
         extra=openapi.OPEN,
     ),
 )
-async def stats(request_id: call_inputs.RowId, service: callers.PayerDep) -> Response:
+async def stats(request_id: calls.RowId, service: callers.PayerDep) -> Response:
     """Return how much the request brought in, and from how many payers."""
     found = await request_rows.read(service.db, request_id, service.now())
     if found is None:
@@ -382,6 +381,6 @@ async def stats(request_id: call_inputs.RowId, service: callers.PayerDep) -> Res
 
 def _readable_anywhere(answer: answers.Answer) -> Response:
     """Allow scripts of any website to read the answer."""
-    response = responses.json(answer)
+    response = calls.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

@@ -1,1 +1,1 @@
-"""Pages for payers: pay page, checkout, receipt, pictures, and the pages that emails link to."""
+"""What payers see: pay page, checkout, receipt, the pages behind emails; the ASGI application."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
 from bot.interface import vocabulary
+from bot.service.api import callers, to_answers
 from bot.service.checkouts import paying
 from bot.service.checkouts.checkout import ENDED, Checkout
-from bot.service.http import callers
 from bot.service.pages import page_texts, page_values, render
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
@@ -22,7 +22,6 @@ from bot.service.requests.request import (
     receipt_path,
     with_transaction,
 )
-from bot.service.wire import to_answers
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from bot.core import errors
+from bot.service.api import callers
 from bot.service.checkouts import order
-from bot.service.http import callers
 from bot.service.notifications import notification, payer_letters, recipients
 from bot.service.pages import page_texts, payer_form, render
 

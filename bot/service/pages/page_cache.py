@@ -9,12 +9,11 @@ from typing import Any
 
 from bot.core import errors
 from bot.interface import vocabulary
+from bot.service.api import callers, to_answers
 from bot.service.checkouts import paying
-from bot.service.http import callers
 from bot.service.pages import page_texts, page_values, render
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.request import PaymentRequest, Quote
-from bot.service.wire import to_answers
 
 # The offer to a payer.
 

@@ -13,10 +13,10 @@ from starlette.responses import RedirectResponse, Response
 
 from bot.core import errors
 from bot.interface import vocabulary
+from bot.service.api import callers, calls, to_answers
 from bot.service.checkouts import checkout_rows, claiming, paying, polling
 from bot.service.checkouts.checkout import ENDED, SETTLED, Checkout
 from bot.service.checkouts.order import check_payer_data
-from bot.service.http import call_inputs, callers
 from bot.service.pages import (
     checkout_values,
     page_cache,
@@ -29,7 +29,6 @@ from bot.service.payments import payment_rows, settling
 from bot.service.rails import rail
 from bot.service.requests import request_rows
 from bot.service.requests.request import PaymentRequest, checkout_path
-from bot.service.wire import to_answers
 
 log = structlog.get_logger()
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -41,9 +40,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @page_router.api_route("/pay/{id}", methods=["GET", "HEAD"])
-async def show(
-    request: Request, request_id: call_inputs.RowId, service: callers.ViewerDep
-) -> Response:
+async def show(request: Request, request_id: calls.RowId, service: callers.ViewerDep) -> Response:
     """Show the request in any state; set the payer's cookie if it can be paid now."""
     now = service.now()
     found = await request_rows.read(service.db, request_id, now)
@@ -59,9 +56,7 @@ async def show(
 
 
 @page_router.post("/pay/{id}")
-async def pay(
-    request: Request, request_id: call_inputs.RowId, service: callers.PayerDep
-) -> Response:
+async def pay(request: Request, request_id: calls.RowId, service: callers.PayerDep) -> Response:
     """Accept the payer's form: pay, or answer with the page and the problems."""
     payer_form.refuse_other_sites(request)
     posted = await payer_form.read_all(request)
@@ -188,7 +183,7 @@ async def _page(
 
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
 async def watch(
-    request: Request, request_id: call_inputs.RowId, service: callers.OpenPageDep
+    request: Request, request_id: calls.RowId, service: callers.OpenPageDep
 ) -> Response:
     """Return the live part of the page for its script."""
     locale = page_texts.locale_of(request)
@@ -211,7 +206,7 @@ POLL_WAITS = (0.1, 0.15, 0.25, 0.5)
 
 async def read_checkout(
     request: Request,
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     checkout_id: str,
     service: callers.ServiceDep,
 ) -> Checkout:
@@ -400,9 +395,7 @@ PICTURE_HEADERS = {
 }
 
 
-async def read_shown_request(
-    request_id: call_inputs.RowId, service: callers.PayerDep
-) -> PaymentRequest:
+async def read_shown_request(request_id: calls.RowId, service: callers.PayerDep) -> PaymentRequest:
     """Return the request of a picture. Raises NotFound and RateLimited."""
     found = await request_rows.read(service.db, request_id, service.now())
     if found is None:

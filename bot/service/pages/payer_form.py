@@ -13,8 +13,8 @@ from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import sanitize
 from bot.interface import fields, parts
+from bot.service.api import calls
 from bot.service.checkouts.order import AMOUNT, TOO_SMALL
-from bot.service.http import call_inputs
 from bot.service.requests import request
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def read_all(request: Request) -> dict[str, list[str]]:
 
     Raises InvalidBody and the errors of `read_text`.
     """
-    text = await call_inputs.read_text(request, call_inputs.FORM)
+    text = await calls.read_text(request, calls.FORM)
     try:
         return parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:

@@ -12,9 +12,9 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.text import contacts, links, translations
 from bot.interface import vocabulary
+from bot.service.api import callers, calls, to_answers
 from bot.service.checkouts import checkout, checkout_rows, order
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import call_inputs, callers
 from bot.service.notifications import notification, notification_rows
 from bot.service.pages import checkout_values, page_texts, page_values, render
 from bot.service.payments import payment_rows
@@ -28,7 +28,6 @@ from bot.service.requests.request import (
     checkout_path,
     receipt_path,
 )
-from bot.service.wire import to_answers
 
 # Web addresses in the seller's texts, as links.
 
@@ -260,7 +259,7 @@ router = APIRouter(include_in_schema=False)
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
 async def receipt(
     request: Request,
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     transaction_id: str,
     service: callers.ServiceDep,
     live: str | None = None,
@@ -316,7 +315,7 @@ cache or index it.
 @router.api_route("/pay/{id}/receipt/{transaction_id}/file", methods=["GET", "HEAD"])
 async def download(
     request: Request,
-    request_id: call_inputs.RowId,
+    request_id: calls.RowId,
     transaction_id: str,
     service: callers.PayerDep,
 ) -> Response:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 from bot.core import brand, errors
 from bot.core.text import sanitize
 from bot.interface import refusals
-from bot.service.http import responses
+from bot.service.api import calls
 from bot.service.pages import page_texts
 from bot.service.requests.request import PaymentRequest, csp_source
 
@@ -181,10 +181,10 @@ def refused(
     """
     key = MISSING.get(type(refusal), f"page-{refusal.code}")
     ends = isinstance(refusal, errors.RateLimited | errors.Unavailable)
-    seconds = int(responses.headers(refusal)["Retry-After"]) if ends else 0
+    seconds = int(calls.headers(refusal)["Retry-After"]) if ends else 0
     written = _refusal(replace(locale, tag=locale.language), key, seconds, looking=looking)
     answer = _answer(written, locale, policy(scripted=looking and ends), refusals.status(refusal))
-    answer.headers.update(responses.headers(refusal, allow))
+    answer.headers.update(calls.headers(refusal, allow))
     return answer
 
 

@@ -1,20 +1,27 @@
-"""`/`, `/privacy`, `/docs`, `robots.txt`, the icon, stylesheets and scripts."""
+"""`/`, `/privacy`, `/docs`, `/openapi.json`, `robots.txt`, the icon, stylesheets and scripts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from bot.core import errors
 from bot.core.text import contacts
-from bot.service.http import callers, responses
+from bot.service.api import (
+    callers,
+    calls,
+    checkout_routes,
+    delivery_routes,
+    goods_routes,
+    openapi,
+    request_routes,
+)
 from bot.service.pages import page_texts, render
 
 CACHED_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -107,22 +114,43 @@ async def privacy(request: Request) -> Response:
     return render.html("privacy.html", locale, values)
 
 
-# `/docs`: the contract for people, made from the OpenAPI document.
+# `/openapi.json`, the contract for machines, and `/docs`, the same for people.
 
 
-def docs_route(spec: Callable[[str], dict[str, Any]]) -> Route:
-    """Return the page's route; `spec` returns the OpenAPI document at a public address."""
+@lru_cache(maxsize=4)
+def openapi_document(public_url: str) -> dict[str, Any]:
+    """Build the OpenAPI document at a public address; cached."""
+    routers = (
+        request_routes.router,
+        goods_routes.router,
+        goods_routes.files_router,
+        checkout_routes.payout_router,
+        checkout_routes.router,
+        checkout_routes.hint_router,
+        delivery_routes.router,
+        request_routes.public_router,
+        goods_routes.public_router,
+    )
+    return openapi.document(routers, public_url)
 
-    async def docs(request: Request) -> Response:
-        public_url = callers.state_of(request).service.public_url
-        return render.documentation_page(_documentation(spec, public_url))
 
-    return Route("/docs", docs, middleware=responses.COMPRESSED)
+async def show_openapi(request: Request) -> Response:
+    text = _openapi_text(callers.state_of(request).service.public_url)
+    return Response(text, headers=calls.HEADERS, media_type="application/json")
 
 
 @lru_cache(maxsize=1)
-def _documentation(spec: Callable[[str], dict[str, Any]], public_url: str) -> str:
-    return render.documentation_text({"spec": spec(public_url), "brief": brief})
+def _openapi_text(public_url: str) -> bytes:
+    return bytes(JSONResponse(openapi_document(public_url)).body)
+
+
+async def docs(request: Request) -> Response:
+    return render.documentation_page(_documentation(callers.state_of(request).service.public_url))
+
+
+@lru_cache(maxsize=1)
+def _documentation(public_url: str) -> str:
+    return render.documentation_text({"spec": openapi_document(public_url), "brief": brief})
 
 
 def brief(schema: dict[str, Any]) -> str:
@@ -153,8 +181,10 @@ _BOUNDS = {
 
 ROUTES = [
     Route("/", home),
-    Route("/privacy", privacy, middleware=responses.COMPRESSED),
+    Route("/privacy", privacy, middleware=calls.COMPRESSED),
     Route("/robots.txt", robots),
     Route("/favicon.ico", icon),
-    Route("/assets/{name}.{digest}.{kind}", asset, middleware=responses.COMPRESSED),
+    Route("/docs", docs, middleware=calls.COMPRESSED),
+    Route("/openapi.json", show_openapi, middleware=calls.COMPRESSED),
+    Route("/assets/{name}.{digest}.{kind}", asset, middleware=calls.COMPRESSED),
 ]

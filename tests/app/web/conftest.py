@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from tests.support.raw_http import RunningServer, open_web_server
 from tests.support.service_harness import ServiceHarness, make_service
 

@@ -24,7 +24,7 @@ from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.database.vault import Vault
 from bot.sandbox.world.people import Person
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer

@@ -18,7 +18,7 @@ from bot.core.errors import BotError, FieldProblem
 from bot.core.net.http_client import app_client
 from bot.interface.bodies import MarksBody
 from bot.interface.fields import MAX_SECONDS
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID

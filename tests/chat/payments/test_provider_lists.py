@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from bot.chat.model.remote_request import RemoteRequest, ServerPayment
 from bot.chat.payments.client import PAGE, Client
 from bot.core import errors
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL

@@ -15,7 +15,7 @@ from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, DROP, VAULT, ChatHarness

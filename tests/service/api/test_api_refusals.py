@@ -16,7 +16,7 @@ from bot.core import exact_json
 from bot.core.errors import NotFound, StorageError
 from bot.core.net import request_body
 from bot.core.net.rates import Rate
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.raw_http import endless_body
 from tests.support.service_harness import (

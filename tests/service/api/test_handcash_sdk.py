@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.service.app import create_app
+from bot.service.pages.app import create_app
 from tests.support.asgi_server import serve_asgi
 from tests.support.service_harness import LOOPBACK, ServiceHarness, make_service
 

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from bot.core.errors import Internal, StorageError
 from bot.core.ops import readiness
 from bot.interface.vocabulary import BANK, LIGHTNING, PAYOUT_KINDS
+from bot.service.api import calls
 from bot.service.checkouts import claiming
 from bot.service.checkouts.checkout import Settlement
-from bot.service.http import responses
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages.site_routes import brief
 from bot.service.payments import settling
@@ -278,7 +278,7 @@ async def test_the_examples_of_refusals_are_real_answers(service: ServiceHarness
     }
     locked = await readiness.storage_unavailable(Request({"type": "http"}), StorageError("locked"))
     told = {code: answer.content for code, answer in answers.items()}
-    told |= {"500": bytes(responses.refused(Internal()).body), "503": bytes(locked.body)}
+    told |= {"500": bytes(calls.refused(Internal()).body), "503": bytes(locked.body)}
     for code, answer in told.items():
         assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
 

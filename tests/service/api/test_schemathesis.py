@@ -29,9 +29,9 @@ import pytest
 import uvloop
 
 from bot.core.database.vault import Vault
-from bot.service.app import create_app
-from bot.service.http import callers
-from bot.service.http.callers import Service
+from bot.service.api import callers
+from bot.service.api.callers import Service
+from bot.service.pages.app import create_app
 from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Rails

@@ -16,8 +16,8 @@ from bot.core import stored_json
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.interface.vocabulary import Kind
-from bot.service.app import create_app
 from bot.service.checkouts import order
+from bot.service.pages.app import create_app
 from bot.service.requests.request import ExchangeRate, Product, Quote, Receiver, Terms
 from tests.support.service_harness import DROP, ServiceHarness, client, make_service
 from tests.support.source_tree import ROOT, parsed

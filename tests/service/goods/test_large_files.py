@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.app import create_app
 from bot.service.goods import files
 from bot.service.goods.files import MOST_BYTES
+from bot.service.pages.app import create_app
 from tests.support.goods import FILES_PATH, buy, random_bytes, uploaded
 from tests.support.raw_http import SECONDS, RunningServer, get, open_web_server
 from tests.support.service_harness import ServiceHarness, headers_of, make_service

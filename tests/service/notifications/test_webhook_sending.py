@@ -21,9 +21,9 @@ from bot.core.errors import CommitUnknown
 from bot.core.net.http_client import app_client
 from bot.core.net.webhook_addresses import AllowList
 from bot.interface.bodies import WebhookEvent
-from bot.service.app import create_app
 from bot.service.notifications import notification_queues, outcomes, webhooks
 from bot.service.notifications.webhooks import WebhookSender
+from bot.service.pages.app import create_app
 from bot.service.requests import applications
 from tests.support.http_peers import HttpRequest, Receiver, empty_answer
 from tests.support.service_harness import (

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from bot.service.api import callers
 from bot.service.checkouts import claiming
 from bot.service.checkouts.checkout import HOLDING
-from bot.service.http import callers
 from bot.service.pages import pay_routes
 from tests.support import real_page_states
 from tests.support.checkout_steps import RESERVATION

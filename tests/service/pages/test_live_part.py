@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.http.rate_limits import CROWD_FACTOR
+from bot.service.api.rate_limits import CROWD_FACTOR
 from bot.service.pages import page_cache
 from bot.service.pages.page_cache import FRESH_MS
 from bot.service.pages.page_texts import Locale

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from bot.interface.vocabulary import BANK, LIGHTNING
-from bot.service.app import create_app
 from bot.service.checkouts import claiming
+from bot.service.pages.app import create_app
 from bot.service.rails.rail import Arrived
 from tests.support.checkout_steps import begun, hear
 from tests.support.goods import uploaded

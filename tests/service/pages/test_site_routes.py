@@ -15,8 +15,8 @@ from PIL import Image
 from bot.core.brand import COLOURS
 from bot.core.net.rates import Rate
 from bot.core.text.translations import languages, t
-from bot.service.app import _openapi_text, create_app
 from bot.service.pages import render, site_routes
+from bot.service.pages.app import create_app
 from bot.service.pages.receipt import TextPart, linked
 from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import (
@@ -364,7 +364,7 @@ PAGE = "/pay/" + "0" * 24
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "written"),
-    [("/docs", site_routes._documentation), ("/openapi.json", _openapi_text)],
+    [("/docs", site_routes._documentation), ("/openapi.json", site_routes._openapi_text)],
 )
 async def test_the_documents_are_rendered_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]

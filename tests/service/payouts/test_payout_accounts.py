@@ -17,8 +17,8 @@ from bot.core.errors import FieldProblem
 from bot.core.ops import audit
 from bot.core.text import translations
 from bot.interface.vocabulary import BANK, LIGHTNING, DetailError
+from bot.service.api import rate_limits
 from bot.service.checkouts import checkout, inventory
-from bot.service.http import rate_limits
 from bot.service.payouts import account_rows, payout_accounts
 from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.rail import Rails

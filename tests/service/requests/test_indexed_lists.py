@@ -17,8 +17,8 @@ from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
 from bot.interface.vocabulary import Status
-from bot.service.app import create_app
 from bot.service.goods import fulfillment
+from bot.service.pages.app import create_app
 from bot.service.payments import payment_rows
 from bot.service.requests import applications, request_rows
 from tests.support.databases import SQLITE, open_in

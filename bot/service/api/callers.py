@@ -17,9 +17,9 @@ from starlette.responses import Response
 from bot.core import errors
 from bot.core.database import database
 from bot.core.net import rates
+from bot.service.api import rate_limits
 from bot.service.checkouts import checkout
 from bot.service.goods import files
-from bot.service.http import rate_limits
 from bot.service.payments import settling
 from bot.service.payouts import payout_accounts
 from bot.service.requests import app_rows, applications, request_commands

@@ -1,4 +1,4 @@
-"""The service as an ASGI application, and its OpenAPI document.
+"""The service as an ASGI application: its routes, and refusals as pages or JSON.
 
 The composition root adds its other routers to the application.
 """
@@ -6,7 +6,6 @@ The composition root adds its other routers to the application.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -14,18 +13,19 @@ from urllib.parse import quote
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 
 from bot.core import errors
 from bot.interface import refusals
 from bot.service.api import (
+    callers,
+    calls,
     checkout_routes,
     delivery_routes,
     goods_routes,
     request_routes,
 )
-from bot.service.http import callers, openapi, responses
 from bot.service.pages import (
     email_routes,
     page_cache,
@@ -38,39 +38,6 @@ from bot.service.pages import (
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
-
-# `/openapi.json`, the contract for machines.
-
-
-@lru_cache(maxsize=4)
-def openapi_document(public_url: str) -> dict[str, Any]:
-    """Build the OpenAPI document at a public address; cached."""
-    routers = (
-        request_routes.router,
-        goods_routes.router,
-        goods_routes.files_router,
-        checkout_routes.payout_router,
-        checkout_routes.router,
-        checkout_routes.hint_router,
-        delivery_routes.router,
-        request_routes.public_router,
-        goods_routes.public_router,
-    )
-    return openapi.document(routers, public_url)
-
-
-async def show_openapi(request: Request) -> Response:
-    text = _openapi_text(callers.state_of(request).service.public_url)
-    return Response(text, headers=responses.HEADERS, media_type="application/json")
-
-
-@lru_cache(maxsize=1)
-def _openapi_text(public_url: str) -> bytes:
-    return bytes(JSONResponse(openapi_document(public_url)).body)
-
-
-# The application.
-
 
 PAGES = ("/pay/", "/email/", "/privacy")
 """Addresses for people, whose errors are pages."""
@@ -102,8 +69,6 @@ ROUTES: tuple[BaseRoute, ...] = (
     *goods_routes.public_router.routes,
     *checkout_routes.hint_router.routes,
     *site_routes.ROUTES,
-    site_routes.docs_route(openapi_document),
-    Route("/openapi.json", show_openapi, middleware=responses.COMPRESSED),
 )
 """In the order in which they are tried: the frequent ones first."""
 
@@ -145,7 +110,7 @@ def _answer(request: Request, refusal: errors.Refused, allow: str | None = None)
     if path.startswith(PAGES) or (is_browser and is_missing_page):
         looking = request.method == "GET"
         return render.refused(page_texts.locale_of(request), refusal, allow, looking=looking)
-    return responses.refused(refusal, allow)
+    return calls.refused(refusal, allow)
 
 
 def _handler(refusal_of: Callable[[Any], errors.Refused]) -> Callable[..., Awaitable[Response]]:

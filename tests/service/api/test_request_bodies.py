@@ -20,7 +20,7 @@ from bot.core.exact_json import canonical
 from bot.interface import refusals
 from bot.interface.fields import iso
 from bot.interface.vocabulary import Kind
-from bot.service.http.call_inputs import read_object
+from bot.service.api.calls import read_object
 from bot.service.requests.changes import Edit, SellerEdit
 from bot.service.requests.request import Product, Receiver, Webhook
 from tests.support.service_harness import NEW

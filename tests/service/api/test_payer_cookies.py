@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.app import create_app
+from bot.service.api.callers import FORM_TIME_MS, PayerCookies
 from bot.service.checkouts import checkout
-from bot.service.http.callers import FORM_TIME_MS, PayerCookies
+from bot.service.pages.app import create_app
 from tests.support.raw_http import NOBODY, open_web_server
 from tests.support.service_harness import (
     DROP,

@@ -1,4 +1,4 @@
-"""Inputs of API calls: bodies, idempotency keys, owners, pages of lists."""
+"""Inputs and answers of calls: bodies, idempotency keys, ids, pages of lists, JSON, refusals."""
 
 import base64
 import binascii
@@ -9,13 +9,15 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 from fastapi import Path, Query
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, WithJsonSchema
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from bot.core import errors, exact_json
 from bot.core.net import request_body
 from bot.interface import answers, fields, refusals, vocabulary
-from bot.service.http import callers, openapi, responses
+from bot.service.api import callers, openapi
 from bot.service.requests import idempotency, request_commands, request_rows
 
 # Bodies.
@@ -143,6 +145,44 @@ DeliveryId: TypeAlias = Annotated[
     str, Path(alias="id", json_schema_extra={"pattern": fields.DELIVERY_ID_PATTERN})
 ]
 
+# Answers.
+
+
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def json(answer: answers.Answer, code: int = 200) -> Response:
+    """Answer with exact JSON."""
+    return Response(answer.json_text().encode(), code, HEADERS, "application/json")
+
+
+def gone() -> Response:
+    """Answer that something was deleted, with an empty body of a type that may be empty."""
+    return PlainTextResponse(headers=HEADERS)
+
+
+def refused(refusal: errors.Refused, allow: str | None = None) -> Response:
+    """Answer with a refusal; `allow` lists the methods that exist."""
+    response = json(refusals.answer(refusal), refusals.status(refusal))
+    response.headers.update(headers(refusal, allow))
+    return response
+
+
+def headers(refusal: errors.Refused, allow: str | None = None) -> dict[str, str]:
+    """Return the headers of a refusal, which are the same for HTML and JSON."""
+    if isinstance(refusal, errors.RateLimited | errors.Unavailable):
+        return {"Retry-After": str(refusal.retry_after)}
+    if isinstance(refusal, errors.MethodNotAllowed) and allow:
+        return {"Allow": allow}
+    return {}
+
+
+COMPRESSED = [Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5)]
+"""The middleware of routes whose texts are the same for everybody. Pages with a form or with what a
+payer bought are never compressed. A shorter text fits into one packet anyway; a higher level takes
+twice the time for a twentieth of the bytes.
+"""
+
 # Pages of lists.
 
 
@@ -187,7 +227,7 @@ def page_answer(
     end: request_rows.Place | None,
 ) -> Response:
     """Answer with a page of a list, and with the cursor of the next page if there is one."""
-    return responses.json(kind(items=items, next_cursor=end and write_cursor(end)))
+    return json(kind(items=items, next_cursor=end and write_cursor(end)))
 
 
 def read_cursor(

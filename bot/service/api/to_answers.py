@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 from bot.core import exact_json
 from bot.core.money import amounts
-from bot.interface import answers, bodies, fields, parts, vocabulary
+from bot.interface import answers, fields, parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.goods import contents
-from bot.service.notifications import notification
+from bot.service.notifications import notification, webhooks
 from bot.service.payments import payment_reports
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
@@ -288,7 +287,7 @@ def _how(paid: request.Payment) -> dict[str, Any]:
         return {}
     return {
         "checkout_id": paid.checkout_id,
-        "paid_by": _paid_by(payment_reports.PaidBy.of(paid)),
+        "paid_by": webhooks.paid_by(payment_reports.PaidBy.of(paid)),
     }
 
 
@@ -302,60 +301,6 @@ def _paid(quote: request.Quote) -> answers.PaidAnswer | None:
         rate=quote.rate.rate,
         rate_source=quote.rate.source,
         rated_at=fields.iso(quote.rate.at),
-    )
-
-
-def _paid_by(paid_by: payment_reports.PaidBy) -> answers.PaidByAnswer:
-    return answers.PaidByAnswer(
-        kind=paid_by.kind,
-        amount=amounts.from_minor(paid_by.amount, paid_by.currency),
-        currency_code=paid_by.currency,
-        reference=paid_by.reference,
-        rate=None if paid_by.rate is None else Decimal(paid_by.rate),
-        rate_source=paid_by.rate_source,
-        rated_at=fields.iso_or_none(paid_by.rated_at),
-    )
-
-
-def event(
-    report: payment_reports.WebhookReport | payment_reports.ClaimReport,
-) -> bodies.WebhookEvent | bodies.ClaimEvent:
-    """Return the body of a webhook."""
-    if isinstance(report, payment_reports.ClaimReport):
-        return _claim(report)
-    return bodies.WebhookEvent(
-        payment_request_id=report.request_id,
-        transaction_id=report.transaction_id,
-        custom_parameters=_json(report.custom_parameters) or {},
-        user_data=report.user_data,
-        amount=amounts.from_minor(report.amount, report.currency),
-        currency_code=report.currency,
-        remaining_units=report.remaining_units,
-        reserved_units=report.reserved_units,
-        oversold=report.oversold or None,
-        completed_at=fields.iso(report.completed_at),
-        underpaid=report.underpaid or None,
-        checkout_id=report.checkout_id,
-        paid_by=report.paid_by and _paid_by(report.paid_by),
-        quantity=report.quantity if report.quantity > 1 else None,
-        name=report.name,
-        message=report.message,
-        codes_waiting=report.codes_waiting or None,
-    )
-
-
-def _claim(report: payment_reports.ClaimReport) -> bodies.ClaimEvent:
-    return bodies.ClaimEvent(
-        event="checkout.claimed",
-        checkout_id=report.checkout_id,
-        payment_request_id=report.request_id,
-        kind=report.rail,
-        amount=amounts.from_minor(report.amount, report.currency),
-        currency_code=report.currency,
-        reference=report.reference,
-        custom_parameters=_json(report.custom_parameters) or {},
-        claimed_at=fields.iso(report.claimed_at),
-        unproven_claims=report.unproven if report.unproven > 1 else None,
     )
 
 

@@ -12,8 +12,8 @@ import pytest
 from bot.core.database.database import Database
 from bot.core.errors import RateLimited, StorageError
 from bot.core.net.rates import Rate, subscriber_key
-from bot.service.app import create_app
-from bot.service.http.rate_limits import KEPT_SECONDS, SWEEP_SECONDS, RateLimits, SharedCounts
+from bot.service.api.rate_limits import KEPT_SECONDS, SWEEP_SECONDS, RateLimits, SharedCounts
+from bot.service.pages.app import create_app
 from tests.support.http_peers import HttpAnswer
 from tests.support.raw_http import NOBODY, RunningServer, get, open_web_server
 from tests.support.service_harness import (
@@ -352,7 +352,7 @@ async def test_windows_that_are_over_leave_the_memory(db: Database, clock: Clock
 async def test_counts_are_shared_again_after_an_outage(
     db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.service.http.rate_limits.SHARE_SECONDS", 0)
+    monkeypatch.setattr("bot.service.api.rate_limits.SHARE_SECONDS", 0)
     one, outages = Replica(db, clock), [StorageError("the server is away")] * 3
     stored, share = asyncio.Event(), one.counts.share
 

@@ -1,1 +1,0 @@
-"""HTTP code shared by the API and the pages: callers, rate limits, responses, OpenAPI."""

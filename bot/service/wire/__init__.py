@@ -1,1 +1,0 @@
-"""Between the interface and the service's types: from its bodies, to its answers."""
