@@ -17,6 +17,7 @@ COPIED = (".ci", "bot", "tests", "docs", "bench", "demo_cluster", "deploy")
 
 _PLACE = (
     r"(?:In `(?P<file>[^`]+)`, (?P<place>after|before|instead of) `(?P<line>[^\n]+)`"
+    r"|At the end of `(?P<table>[A-Z]+)` in `(?P<holder>[^`]+)`"
     r"|At the end of `(?P<longer>[^`]+)`|A new file, `(?P<new>[^`]+)`):"
 )
 _BLOCK = re.compile(rf"^{_PLACE}\n\n```\w+\n(?P<block>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,7 +26,10 @@ _COST = re.compile(r"^\*(\d+) files, (\d+) lines\*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Step:
-    """A block of a page and its place; `place` is "new" or "end" if no `line` names it."""
+    """A block of a page and its place.
+
+    `place` is "new" or "end" if no `line` names it; in "table", the `line` is the table's name.
+    """
 
     file: str
     place: str
@@ -43,14 +47,25 @@ class Step:
         if self.place == "end":
             path.write_text("".join(lines) + self.block, "utf-8")
             return
-        found = [at for at, line in enumerate(lines) if line.strip() == self.line]
-        assert len(found) == 1, f"{self.file} has {len(found)} lines {self.line!r}"
+        found = [at for at, line in enumerate(lines) if self._is_at(line)]
+        there = f"docs/how-to.md: {self.file} has {len(found)} lines {self.line!r}"
+        assert len(found) == 1, f"{there} to put {self.block!r}"
         at = found[0]
+        if self.place == "table":
+            at = lines.index(")\n", at)
+            lines[at:at] = [self.block]
+            path.write_text("".join(lines), "utf-8")
+            return
         start, end = {"after": (at + 1, at + 1), "before": (at, at), "instead of": (at, at + 1)}[
             self.place
         ]
         lines[start:end] = [self.block]
         path.write_text("".join(lines), "utf-8")
+
+    def _is_at(self, line: str) -> bool:
+        if self.place == "table":
+            return line.startswith(self.line) and line.endswith("= (\n")
+        return line.strip() == self.line
 
 
 @dataclass(frozen=True)
@@ -86,6 +101,8 @@ def read_pages() -> list[Page]:
 def _step(found: re.Match[str]) -> Step:
     if found["new"]:
         return Step(found["new"], "new", "", found["block"])
+    if found["table"]:
+        return Step(found["holder"], "table", found["table"], found["block"])
     if found["longer"]:
         return Step(found["longer"], "end", "", found["block"])
     return Step(found["file"], found["place"], found["line"], found["block"])

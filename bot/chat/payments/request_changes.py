@@ -62,7 +62,7 @@ def text_of(change: flow.Change) -> str | None:
 def apply_edit(spec: request_spec.RequestSpec, change: flow.Change) -> request_spec.RequestSpec:
     """Apply an edit to a spec; removed units are subtracted from its units."""
     field = request_fields.EDITS[change.field]
-    value: Any = change.value
+    value: Any = field.empty if change.value is None else change.value
     if field.edit and field.edit.apply:
         value = field.edit.apply(field_value(spec, change.field), value)
     return replace(spec, **{field.attribute: value})
@@ -152,7 +152,7 @@ def _has(sent: object, wanted: object) -> bool:
         return all(
             _has(known.get(name), value) for name, value in wanted.items() if name != "webhook"
         )
-    return (sent or None) == wanted
+    return sent == wanted or (wanted is None and not sent)
 
 
 def count_units(answer: remote_request.RemoteRequest, recorded: int) -> jobs.UnitCounts:

@@ -13,14 +13,6 @@ from bot.interface import parts, vocabulary
 from bot.service.notifications import notification
 from bot.service.payouts import payout_account
 
-# The payer's words to the seller.
-
-
-# Amounts that a payer may choose.
-
-
-# The seller: the profile that pages and letters show with the product.
-
 
 @dataclass(frozen=True, slots=True)
 class SellerProfile:

@@ -188,7 +188,7 @@ def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
         return
     change = Change(LINK, name, None)
     assert at_path(edit_body(change, link_of(spec), ADDRESSES, NOW), field.wire.path) is None
-    assert getattr(apply_edit(spec, change), field.attribute) is None
+    assert getattr(apply_edit(spec, change), field.attribute) == field.empty
 
 
 def test_what_only_some_kinds_have_is_offered_for_them_alone() -> None:

@@ -21,7 +21,9 @@ from bot.core.errors import ConfigProblem
 from tests.support.databases import POSTGRESQL, SQLITE, TABLES, PostgresDatabases, copy_empty, rows
 from tests.support.postgres_server import PostgresServer
 
-FIRST = migrations.MIGRATIONS[:1]
+KNOWN = migrations.MIGRATIONS
+LAST = len(KNOWN)
+"""The number of the last migration of this version."""
 SECOND = (
     "ALTER TABLE apps ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
     "CREATE INDEX apps_color ON apps (color)",
@@ -39,12 +41,17 @@ REPLICAS = 4
 Upgrade = Callable[..., None]
 
 
+def numbered(last: int) -> list[tuple[int, int]]:
+    """Return the rows of migrations that remove nothing."""
+    return [(number, 0) for number in range(1, last + 1)]
+
+
 @pytest.fixture
 def upgrade(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Upgrade:
-    """Return a function that opens the database with migrations after the first."""
+    """Return a function that opens the database with migrations after those of this version."""
 
     def upgrade(*later: tuple[str, ...]) -> None:
-        monkeypatch.setattr(migrations, "MIGRATIONS", (*FIRST, *later))
+        monkeypatch.setattr(migrations, "MIGRATIONS", (*KNOWN, *later))
         open_database(database_url).close()
 
     return upgrade
@@ -64,7 +71,7 @@ def test_a_later_migration_runs_once_and_keeps_the_data(
     for _ in range(2):
         upgrade(SECOND)
         assert rows(database_url, APPS) == [("shop, red", "red")]
-        assert rows(database_url, RAN) == [(1, 0), (2, 0)]
+        assert rows(database_url, RAN) == numbered(LAST + 1)
     with closing(open_database(database_url)) as db:
         assert db.migrate() is False
 
@@ -79,7 +86,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
         with pytest.raises(ConfigProblem, match="can't be used"):
             upgrade(("CREATE TABLE later (a TEXT)",), (*SECOND, broken))
         assert rows(database_url, "SELECT name FROM apps") == [("shop",)]
-        assert rows(database_url, RAN) == [(1, 0)]
+        assert rows(database_url, RAN) == numbered(LAST)
     upgrade(("CREATE TABLE later (a TEXT)",), SECOND)
     assert rows(database_url, APPS) == [("shop, red", "red")]
 
@@ -94,14 +101,14 @@ def test_an_older_version_goes_on_over_a_newer_schema_and_starts_over_it(
         upgrade(ADDED)
         assert old.run(lambda tx: tx.query(sql)) == []
         upgrade()
-    assert rows(database_url, RAN) == [(1, 0), (2, 0)]
+    assert rows(database_url, RAN) == numbered(LAST + 1)
 
 
 def test_a_program_that_is_older_than_a_removal_does_not_start(database_url: str) -> None:
     with closing(open_database(database_url)) as db:
-        db.run(lambda tx: tx.execute("INSERT INTO migrations VALUES (2, 2), (3, 0)"))
+        db.run(lambda tx: tx.execute(f"INSERT INTO migrations VALUES ({LAST + 1}, {LAST + 1})"))
     for opens in (open_database, open_for_command):
-        with pytest.raises(ConfigProblem, match=r"removed what this one uses \(schema 2\): update"):
+        with pytest.raises(ConfigProblem, match=rf"this one uses \(schema {LAST + 1}\): update"):
             opens(database_url)
 
 
@@ -231,7 +238,7 @@ def test_a_table_in_use_is_tried_again_and_its_users_go_on(
         monkeypatch.setattr(engine, "ATTEMPTS", 2)
         upgrade(ADDED)
     assert slept == [engine.PAUSE_SECONDS] * 2
-    assert rows(database_url, RAN) == [(1, 0), (2, 0)]
+    assert rows(database_url, RAN) == numbered(LAST + 1)
 
 
 @pytest.fixture(params=["1s", "50ms"])
@@ -252,7 +259,7 @@ def test_a_migration_gives_way_to_those_with_whom_it_waits_in_a_circle(
     sleeper = SimpleNamespace(sleep=lambda _seconds: ended.set(), monotonic=time.monotonic)
     monkeypatch.setattr(engine, "time", sleeper)
     both = (*ADDED, "ALTER TABLE payments ADD COLUMN color TEXT")
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*FIRST, both))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*KNOWN, both))
 
     def pay() -> None:
         """Read the tables in the other order, until the migration gives way or is made."""
@@ -271,7 +278,7 @@ def test_a_migration_gives_way_to_those_with_whom_it_waits_in_a_circle(
     finally:
         ended.set()
         payer.join()
-    assert rows(circled, RAN) == [(1, 0), (2, 0)]
+    assert rows(circled, RAN) == numbered(LAST + 1)
 
 
 def wait_until_locked(url: str, ended: threading.Event) -> None:

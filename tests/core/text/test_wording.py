@@ -55,7 +55,7 @@ TEXTS = {key: words(source) for key, source in messages(DEFAULT).items()}
 
 def test_no_text_has_words_of_a_translation() -> None:
     found = [
-        (key, text, f"write {better}")
+        (key, text, f"{pattern}: write {better}")
         for pattern, better in FOREIGN.items()
         for key, text in TEXTS.items()
         if re.search(pattern, text)
