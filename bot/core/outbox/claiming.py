@@ -260,10 +260,13 @@ def next_claim(
 ) -> NextClaim:
     """Return when the next claim is useful: with `ahead` (ms) it takes several slots at once."""
     full = fairness.full_classes(tx, queue)
-    rests_until = paces.queue_opens_at(tx, queue, now) - ahead // 2
+    arrival_at = paces.arrival_at(tx, queue, lanes.WHOLE_QUEUE, now)
+    rests_until = (queue.pace.next_at(arrival_at) if queue.pace else 0) - ahead // 2
     opens = lanes.first_open(tx, queue, full)
     if (call := groups.LaneGroups(tx, queue, now).next_call()) is not None:
         opens = call if opens is None else min(opens, call)
     if opens is not None:
-        opens = max(opens, rests_until, fairness.next_check(tx, queue, now))
+        opens = max(opens, rests_until)
+        if not fairness.free_room(tx, queue, now, 1):
+            opens = max(opens, now + fairness.CHECK_INTERVAL)
     return NextClaim(opens, bool(full), rests_until)

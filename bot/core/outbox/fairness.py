@@ -12,7 +12,7 @@ of payments nobody misses the card edits between two alerts, and afterwards one 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from bot.core.database import database
 from bot.core.outbox import lanes, queue_policy
@@ -39,16 +39,9 @@ LEASED_BY_CLASS = (
 )
 
 
-def in_cycle_order(position: int, waiting: Collection[int]) -> list[int]:
-    """Return the waiting classes by their next turn after a position in the cycle."""
-    coming = (*CYCLE[position:], *CYCLE[:position])
-    return sorted(waiting, key=coming.index)
-
-
-def position_after(position: int, priority: int) -> int:
-    """Return the position in the cycle after the next turn of this class."""
-    coming = (*CYCLE[position:], *CYCLE[:position])
-    return (position + coming.index(priority) + 1) % len(CYCLE)
+def _coming_turns(position: int) -> tuple[int, ...]:
+    """Return the classes in the order of their turns after a position in the cycle."""
+    return (*CYCLE[position:], *CYCLE[:position])
 
 
 def full_classes(tx: database.Transaction, queue: queue_policy.Queue) -> frozenset[int]:
@@ -95,22 +88,21 @@ class ClassTurns:
 
     def order_classes(self, lane: str, waiting: Iterable[int]) -> list[int]:
         """Return the waiting classes of a lane that may send more, in the order of their turns."""
-        free = [priority for priority in waiting if self._has_room(priority)]
+        widths, leased = self._queue.class_width, self._leased
+        free = [one for one in waiting if one not in widths or leased[one] < widths[one]]
         if len(free) < 2:  # noqa: PLR2004 - one class alone takes no turns
             return free
         if lane not in self._positions:
             self._positions[lane] = lanes.stored(self._tx, self._queue, lane, "turn") or 0
-        return in_cycle_order(self._positions[lane], free)
-
-    def _has_room(self, priority: int) -> bool:
-        most = self._queue.class_width.get(priority)
-        return most is None or self._leased[priority] < most
+        return sorted(free, key=_coming_turns(self._positions[lane]).index)
 
     def count_claimed(self, lane: str, priority: int) -> None:
         """Count a claimed message, and advance the cycles in which classes take turns."""
         self._leased[priority] += 1
         for cycle in {lanes.WHOLE_QUEUE, lane} & self._positions.keys():
-            position = self._positions[cycle] = position_after(self._positions[cycle], priority)
+            former = self._positions[cycle]
+            position = (former + _coming_turns(former).index(priority) + 1) % len(CYCLE)
+            self._positions[cycle] = position
             lanes.store(self._tx, self._queue, cycle, "turn", position)
 
 
@@ -209,11 +201,6 @@ def free_room(tx: database.Transaction, queue: queue_policy.Queue, now: int, mos
     where = {"queue": limits.queue.name, "priority": queue_policy.REPLY}
     row = tx.one(COUNT_OPEN, **where, now=now, most=limits.most_open)
     return max(0, min(most, limits.most_open - (row["n"] if row else 0)))
-
-
-def next_check(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
-    """Return when a claim may find room again; 0 if there is room now."""
-    return 0 if free_room(tx, queue, now, 1) else now + CHECK_INTERVAL
 
 
 def hold_back(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> bool:

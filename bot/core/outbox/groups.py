@@ -26,9 +26,6 @@ READ_BUDGET = (
     "SELECT lane, arrival_at, held_until FROM lanes WHERE queue = :queue"  # noqa: S608 - our own words
     f" AND lane IN (:host, {', '.join(f':{purpose}' for purpose in host_budgets.SHARES)})"
 )
-TRY_LOCK_BUDGET = (
-    "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR NO KEY UPDATE SKIP LOCKED"
-)
 ENSURE_BUDGET = (
     "INSERT INTO lanes (queue, lane) VALUES (:queue, :lane) ON CONFLICT (queue, lane) DO NOTHING"
 )
@@ -85,12 +82,12 @@ def lock_budget(tx: database.Transaction, host: str) -> None:
     tx.lock(LOCK_BUDGET, queue=HOSTS.name, lane=host)
 
 
-def try_lock_budget(tx: database.Transaction, host: str) -> bool:
+def _try_lock_budget(tx: database.Transaction, host: str) -> bool:
     """Lock a host's budget without waiting; return False if another transaction has it."""
     if tx.engine == "sqlite":
         return True
     tx.lock(ENSURE_BUDGET, queue=HOSTS.name, lane=host)
-    return bool(tx.query(TRY_LOCK_BUDGET, queue=HOSTS.name, lane=host))
+    return bool(tx.query(f"{LOCK_BUDGET} SKIP LOCKED", queue=HOSTS.name, lane=host))
 
 
 # Groups.
@@ -248,23 +245,18 @@ class LaneGroups:
         if free <= 0 or call is None or budget is None:
             return free
         purpose, host = call
-        usage = self._usage_of(host)
-        return budget.count_free(usage, purpose, self._now, most or free) if usage else 0
+        if host not in self._stored:
+            self._stored[host] = None  # another transaction has it
+            if _try_lock_budget(self._tx, host):
+                usage = read_budget(self._tx, budget, host, self._now)
+                self._stored[host] = self._usage[host] = usage
+        used = self._usage.get(host)
+        return budget.count_free(used, purpose, self._now, most or free) if used else 0
 
     def _call_of(self, name: str) -> tuple[str, str] | None:
         """Return the purpose and host under which a group's messages use a budget."""
         purpose, _, host = name.partition(" ")
         return (purpose, host) if purpose in host_budgets.SHARES and self._queue.budget else None
-
-    def _usage_of(self, host: str) -> host_budgets.Usage | None:
-        """Lock and return the usage of a host's budget; None while another transaction has it."""
-        budget = self._queue.budget
-        if host not in self._stored and budget:
-            self._stored[host] = None
-            if try_lock_budget(self._tx, host):
-                usage = read_budget(self._tx, budget, host, self._now)
-                self._stored[host] = self._usage[host] = usage
-        return self._usage.get(host)
 
     def _count_leased(self) -> Counter[str]:
         """Return the numbers of leased messages or batches by group; cached by the first call."""

@@ -44,12 +44,9 @@ def lock(tx: database.Transaction, queue: queue_policy.Queue, *names: str) -> No
     """
     if queue.write_scope is not None:
         return
-    for lane in sorted(set(names), key=_lock_order):
+    order = {name: (name != WHOLE_QUEUE, not name.startswith(ACCOUNT), name) for name in names}
+    for lane in sorted(order, key=order.__getitem__):
         tx.lock(LOCK, queue=queue.name, lane=lane)
-
-
-def _lock_order(lane: str) -> tuple[bool, bool, str]:
-    return lane != WHOLE_QUEUE, not lane.startswith(ACCOUNT), lane
 
 
 def lock_paces(tx: database.Transaction, queue: queue_policy.Queue) -> None:
@@ -259,7 +256,13 @@ def reopen(
         earliest = max(earliest, pace.next_at(arrival_at), min(last_slot_ended_at, now))
     head = _first_due(heads, max(earliest, now))
     open_at = int(max(head["due_at"], earliest))
-    rank = _rank(head, open_at) if queue.account_pace else None
+    rank = None
+    if queue.account_pace:
+        rank = open_at
+        if head["rank"] is not None and head["last_rank"] is not None:
+            # A quarter of the way from the rank of its first message to the rank of its last: a
+            # person who writes occasionally goes before one who writes faster than the bot answers.
+            rank = (3 * int(head["rank"]) + int(head["last_rank"])) // 4
     tx.execute(REOPEN, queue=name, lane=lane, open_at=open_at, priority=head["priority"], rank=rank)
     return open_at
 
@@ -276,17 +279,6 @@ def _first_due(heads: list[database.Row], by: int) -> database.Row:
     first = min(waiting.values(), key=lambda head: (head["due_at"], head["priority"]))
     alert = waiting.get(queue_policy.ALERT, first)
     return alert if alert["due_at"] <= max(by, first["due_at"]) else first
-
-
-def _rank(head: database.Row, open_at: int) -> int:
-    """Return the rank of a lane.
-
-    It lies a quarter of the way from the rank of its first message to the rank of its last message.
-    A person who writes occasionally goes before a person who writes faster than the bot answers.
-    """
-    if head["rank"] is None or head["last_rank"] is None:
-        return open_at
-    return (3 * int(head["rank"]) + int(head["last_rank"])) // 4
 
 
 SWEPT = 500

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from bot.core.database import database
 from bot.core.outbox import fairness, groups, lanes, paces, queue_policy
@@ -96,89 +95,70 @@ def _exists(pid: int) -> bool:
     return True
 
 
-class Owners(Protocol):
-    """The workers on one database: their names in leases, and which of them are dead."""
+class Owners:
+    """The workers on one database: their names in leases, and which of them are dead.
 
-    leases_expire: bool
+    This class knows the workers of this machine, by the kernel; other workers are unknown.
+    core/replicas/replica.py knows those of all replicas.
+    """
+
+    leases_expire = True
     """True if leases of unknown workers expire by the clock."""
 
-    search_seconds: float
+    search_seconds = 30.0
     """Seconds between two searches for leases of dead workers."""
 
     def register(self) -> str:
-        """Create a key for a new worker of this process."""
-
-    def unregister(self, worker: str) -> None:
-        """Mark a worker of this process as dead."""
-
-    def name_of(self, worker: str) -> str | None:
-        """Return the owner name for a worker's next leases; None while it may not claim."""
-
-    def find_dead(
-        self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
-    ) -> set[str]:
-        """Return the owner names of workers that are known to be dead."""
-
-    def presume_dead(
-        self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
-    ) -> set[str]:
-        """Return the owner names whose leases end when a worker starts."""
-
-
-class LocalOwners:
-    """The workers of this machine, which the kernel knows; other workers are unknown."""
-
-    leases_expire = True
-    search_seconds = 30.0
-
-    def register(self) -> str:
-        """Create the name of a new worker, unique for all time."""
+        """Create a key for a new worker of this process, here its name, unique for all time."""
         worker = f"{_process()}:{next(_numbers)}"
         _alive.add(worker)
         return worker
 
     def unregister(self, worker: str) -> None:
+        """Mark a worker of this process as dead."""
         _alive.discard(worker)
 
     def name_of(self, worker: str) -> str | None:
+        """Return the owner name for a worker's next leases; None while it may not claim."""
         return worker
 
     def find_dead(
-        self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
+        self,
+        tx: database.Transaction,
+        queue: queue_policy.Queue,
+        names: AbstractSet[str],  # noqa: ARG002
     ) -> set[str]:
+        """Return the owner names of workers that are known to be dead."""
         return {name for name in names if is_dead(name)}
 
     def presume_dead(
-        self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
+        self,
+        tx: database.Transaction,
+        queue: queue_policy.Queue,
+        names: AbstractSet[str],  # noqa: ARG002
     ) -> set[str]:
-        """Return the owner names that are not known to be alive."""
+        """Return the owner names whose leases end when a worker starts: not known to be alive."""
         return {name for name in names if not is_alive(name)}
 
 
-LOCAL = LocalOwners()
+LOCAL = Owners()
 
 
 LONGEST_HOLD = 60_000
 """The most milliseconds of a hold that survive a start: a premature call only extends the hold."""
 
-PUT_AHEAD = (
-    "SELECT DISTINCT lane FROM outbox"
-    " WHERE queue = :queue AND state = 'waiting' AND created_at > :ahead"
-)
+LANES_AHEAD = """
+    SELECT lane FROM outbox WHERE queue = :queue AND state = 'waiting' AND created_at > :ahead
+    UNION
+    SELECT lane FROM lanes WHERE queue = :queue AND (held_until > :latest OR arrival_at > :ahead)
+"""
 PUT_NOW = (
     "UPDATE outbox SET due_at = :now + (due_at - created_at), created_at = :now"
     " WHERE queue = :queue AND state = 'waiting' AND created_at > :ahead"
 )
-LANES_AHEAD = (
-    "SELECT lane FROM lanes WHERE queue = :queue AND (held_until > :latest OR arrival_at > :ahead)"
-)
 SHORTEN_HOLDS = (
     "UPDATE lanes SET held_until = :latest WHERE queue = :queue AND held_until > :latest"
 )
-RANK_UNRANKED = (
-    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
-)
-"""Ranks lanes that opened while the queue had no accounts."""
 
 
 def recover(
@@ -189,8 +169,12 @@ def recover(
     Return the number of ended leases.
     """
     ended = _release_where(tx, queue, now, lanes.FOREVER, owners.presume_dead)
-    if queue.account_pace:
-        tx.execute(RANK_UNRANKED, queue=queue.name)
+    if queue.account_pace:  # lanes may have opened while the queue had no accounts
+        tx.execute(
+            "UPDATE lanes SET rank = open_at"
+            " WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL",
+            queue=queue.name,
+        )
     _correct_times(tx, queue, now)
     return ended
 
@@ -293,7 +277,7 @@ def _correct_times(tx: database.Transaction, queue: queue_policy.Queue, now: int
         "latest": now + LONGEST_HOLD,
         "ahead": now + queue_policy.CLOCK_SKEW,
     }
-    names = {row["lane"] for sql in (PUT_AHEAD, LANES_AHEAD) for row in tx.query(sql, **times)}
+    names = {row["lane"] for row in tx.query(LANES_AHEAD, **times)}
     if not names:
         return
     lanes.lock(tx, queue, *names)

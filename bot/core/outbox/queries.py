@@ -98,13 +98,13 @@ def count_of_lane(
     return int(row["n"])
 
 
+_OF_CLASS = (
+    "SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = 'waiting'"
+)
 NEAR = (
-    "SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND priority = :priority AND state = 'waiting' AND id > :id ORDER BY id LIMIT :most)"
-    " AS behind UNION ALL"
-    " SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND priority = :priority AND state = 'waiting' AND id < :id ORDER BY id DESC LIMIT :most)"
-    " AS before"
+    f"SELECT body FROM ({_OF_CLASS} AND id > :id ORDER BY id LIMIT :most) AS behind UNION ALL"  # noqa: S608 - our own words
+    f" SELECT body FROM ({_OF_CLASS} AND id < :id ORDER BY id DESC LIMIT :most) AS before"
 )
 
 
@@ -116,49 +116,46 @@ def waiting_near(
     return [*_bodies(queue, tx.query(NEAR, queue=queue.name, **near, most=most))]
 
 
-UNSETTLED_OF_LANE = (
-    "SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-    " UNION ALL"
-    " SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
-)
-
-
 def unsettled_of_lane(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> list[Any]:
     """Return the bodies of the messages of a lane that wait or are being handled."""
-    return [*_bodies(queue, tx.query(UNSETTLED_OF_LANE, queue=queue.name, lane=lane))]
+    of_lane = "SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
+    sql = f"{of_lane} AND state = 'waiting' UNION ALL {of_lane} AND state = 'leased'"
+    return [*_bodies(queue, tx.query(sql, queue=queue.name, lane=lane))]
 
 
 # Other messages that wait or are being handled.
-
-UNSETTLED_ABOUT = (
-    "SELECT lane, body FROM outbox WHERE queue = :queue AND subject = :subject"
-    " AND state IN ('waiting', 'leased')"
-)
-UNSETTLED_OF_QUEUE = (
-    "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased') ORDER BY id"
-)
-UNSETTLED = (
-    "SELECT id, queue, body FROM outbox WHERE state IN ('waiting', 'leased') AND id > :after"
-    " ORDER BY id LIMIT :most"
-)
 
 
 def unsettled_about(
     tx: database.Transaction, queue: queue_policy.Queue, subject: str
 ) -> list[tuple[str, Any]]:
     """Return lane and body of the messages about a subject."""
-    rows = tx.query(UNSETTLED_ABOUT, queue=queue.name, subject=subject)
+    rows = tx.query(
+        "SELECT lane, body FROM outbox WHERE queue = :queue AND subject = :subject"
+        " AND state IN ('waiting', 'leased')",
+        queue=queue.name,
+        subject=subject,
+    )
     return [(row["lane"], body) for row in rows for body in _bodies(queue, [row])]
 
 
 def unsettled_of_queue(tx: database.Transaction, queue: queue_policy.Queue) -> Iterator[Any]:
     """Yield the bodies of a queue's messages, oldest first."""
-    return _bodies(queue, tx.query(UNSETTLED_OF_QUEUE, queue=queue.name))
+    sql = (
+        "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased')"
+        " ORDER BY id"
+    )
+    return _bodies(queue, tx.query(sql, queue=queue.name))
 
 
 def unsettled_texts(tx: database.Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
     """Return id, name of the queue and JSON of messages, sorted by id, after the id `after`."""
-    rows = tx.query(UNSETTLED, after=after, most=most)
+    rows = tx.query(
+        "SELECT id, queue, body FROM outbox WHERE state IN ('waiting', 'leased') AND id > :after"
+        " ORDER BY id LIMIT :most",
+        after=after,
+        most=most,
+    )
     return [(row["id"], row["queue"], row["body"]) for row in rows]
 
 
@@ -176,14 +173,6 @@ def _bodies(queue: queue_policy.Queue, rows: Iterable[database.Row]) -> Iterator
 
 # What operators see.
 
-NEWEST_SETTLED = (
-    "SELECT body FROM outbox WHERE queue = :queue AND settled_at IS NOT NULL"
-    " ORDER BY settled_at DESC LIMIT :most"
-)
-NEWEST_DEAD = (
-    "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
-    " ORDER BY settled_at DESC, id DESC LIMIT :most"
-)
 COUNT_WAITING = (
     "SELECT o.queue, l.paused IS NOT NULL AS paused, COUNT(*) AS n, MIN(o.due_at) AS due_at"
     " FROM outbox o LEFT JOIN lanes l ON l.queue = o.queue AND l.lane = o.lane"
@@ -205,14 +194,25 @@ class Waiting:
 
 def newest_settled_texts(tx: database.Transaction, queue: str, most: int) -> list[str]:
     """Return the JSON of a queue's most recently settled messages."""
-    return [row["body"] for row in tx.query(NEWEST_SETTLED, queue=queue, most=most)]
+    rows = tx.query(
+        "SELECT body FROM outbox WHERE queue = :queue AND settled_at IS NOT NULL"
+        " ORDER BY settled_at DESC LIMIT :most",
+        queue=queue,
+        most=most,
+    )
+    return [row["body"] for row in rows]
 
 
 def newest_dead(
     tx: database.Transaction, queue: str, most: int
 ) -> list[tuple[str, int, str | None]]:
     """Return lane, time of settlement (epoch ms) and note of a queue's newest dead letters."""
-    rows = tx.query(NEWEST_DEAD, queue=queue, most=most)
+    rows = tx.query(
+        "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
+        " ORDER BY settled_at DESC, id DESC LIMIT :most",
+        queue=queue,
+        most=most,
+    )
     return [(row["lane"], row["settled_at"] or 0, row["note"]) for row in rows]
 
 

@@ -128,7 +128,7 @@ class Replica:
         return ()
 
 
-class ReplicaOwners:
+class ReplicaOwners(leases.Owners):
     """Names the workers of a replica, as owners of leases: `host-id:number`.
 
     A worker is alive as long as its replica. A replica without a row is dead, because its row
@@ -169,17 +169,14 @@ class ReplicaOwners:
         if queue.write_scope:
             return set() if ours is None else {name for name in names if name not in own}
         living = {one.owner for one in membership.find_all(tx)}
+        replicas = {name: name.rpartition(":")[0] for name in names}
         return {
             name
-            for name in names
-            if _replica_of(name) not in living or (_replica_of(name) == ours and name not in own)
+            for name, replica in replicas.items()
+            if replica not in living or (replica == ours and name not in own)
         }
 
     presume_dead = find_dead
-
-
-def _replica_of(name: str) -> str:
-    return name.rpartition(":")[0]
 
 
 class BeatingReplica(Replica):

@@ -155,7 +155,7 @@ def test_a_worker_releases_its_own_leases_except_those_that_it_handles(
 def test_a_lease_taken_meanwhile_is_not_released(post: QueueHarness, owner: str) -> None:
     """The dead worker's message went to another process between the search and the release."""
 
-    class Late(leases.LocalOwners):
+    class Late(leases.Owners):
         def find_dead(self, tx: Transaction, _queue: Queue, names: AbstractSet[str]) -> set[str]:
             tx.execute("UPDATE outbox SET lease = :lease", lease=f"{owner}/another")
             return {name for name in names if name != owner}

@@ -23,7 +23,7 @@ from bot.core.database.database import Database, Row, Transaction
 from bot.core.database.opening import open_database
 from bot.core.outbox import bulk_changes, leases, outbox
 from bot.core.outbox import lanes as lane_locks
-from bot.core.outbox.leases import LocalOwners
+from bot.core.outbox.leases import Owners
 from bot.core.outbox.outbox import Message, NextAttempt
 from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.databases import PostgresDatabases
@@ -288,7 +288,7 @@ def change(tx: Transaction, chosen: random.Random, queue: Queue, lanes: list[str
     chosen.choice(changes)()
 
 
-class Nobody(LocalOwners):
+class Nobody(Owners):
     """Owners of whom none is dead."""
 
     def presume_dead(self, _tx: Transaction, _queue: Queue, _names: AbstractSet[str]) -> set[str]:

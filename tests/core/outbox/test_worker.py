@@ -14,7 +14,7 @@ from bot.core.database import database
 from bot.core.database.database import Database
 from bot.core.errors import StorageError
 from bot.core.outbox import leases, outbox, worker
-from bot.core.outbox.leases import LocalOwners
+from bot.core.outbox.leases import Owners
 from bot.core.outbox.queue_policy import FAILURES, Pace, Queue
 from bot.core.outbox.worker import STORAGE_PAUSE, QueueHandler, Worker
 from tests.support.databases import listening, make_read_only, make_writable, rows
@@ -351,7 +351,7 @@ async def test_a_worker_takes_over_the_messages_of_a_dead_one(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does so not only at its own start: the other worker may end later."""
-    monkeypatch.setattr(LocalOwners, "search_seconds", 0.0)
+    monkeypatch.setattr(Owners, "search_seconds", 0.0)
     other = leases.LOCAL.register()
     post.put("a", "one")
     post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
