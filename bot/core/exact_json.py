@@ -53,7 +53,10 @@ def loads(text: str | bytes, *, depth: int = MAX_DEPTH, strict: bool = False) ->
     JsonError, including for NaN, Infinity and out-of-range numbers.
     """
     if isinstance(text, bytes):
-        text = _text_of(text)
+        try:
+            text = text.decode(json.detect_encoding(text), "surrogatepass")
+        except UnicodeDecodeError:
+            raise JsonError("The JSON is not valid UTF-8.") from None
     if len(text) > MAX_SIZE:
         raise JsonError(f"The JSON is longer than {MAX_SIZE} characters.")
     try:
@@ -74,13 +77,6 @@ def loads(text: str | bytes, *, depth: int = MAX_DEPTH, strict: bool = False) ->
     except RecursionError:
         raise JsonError(f"The JSON is nested deeper than {depth} levels.") from None
     return value
-
-
-def _text_of(data: bytes) -> str:
-    try:
-        return data.decode(json.detect_encoding(data), "surrogatepass")
-    except UnicodeDecodeError:
-        raise JsonError("The JSON is not valid UTF-8.") from None
 
 
 def _check_depth(value: Any, left: int) -> None:

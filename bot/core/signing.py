@@ -59,7 +59,12 @@ def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now:
     message_id, signature = given.get(_ID), given.get(_SIGNATURE)
     if not (message_id and signature):
         raise errors.BadSignature("The webhook headers are missing")
-    at = _read_timestamp(given.get(_TIMESTAMP, ""), _utc(now))
+    timestamp = given.get(_TIMESTAMP, "")
+    if not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > _TIMESTAMP_DIGITS:
+        raise errors.BadSignature("The webhook's timestamp is missing or malformed")
+    if abs(int(timestamp) - _utc(now).timestamp()) > TOLERANCE.total_seconds():
+        raise errors.BadSignature("The webhook's timestamp is more than five minutes off")
+    at = datetime.fromtimestamp(int(timestamp), UTC)
     try:
         text = body.decode()
         expected = [_signer(secret).sign(message_id, at, text).encode() for secret in secrets]
@@ -69,17 +74,6 @@ def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now:
     matches = [hmac.compare_digest(ours, theirs) for ours in expected for theirs in offered]
     if not any(matches):
         raise errors.BadSignature("No signature of the webhook is by a secret known here")
-
-
-def _read_timestamp(timestamp: str, now: datetime) -> datetime:
-    """Read a timestamp header, Unix seconds. Raises BadSignature if it is far from `now`."""
-    digits = timestamp.isascii() and timestamp.isdigit()
-    if not digits or len(timestamp) > _TIMESTAMP_DIGITS:
-        raise errors.BadSignature("The webhook's timestamp is missing or malformed")
-    distance = int(timestamp) - now.timestamp()
-    if abs(distance) > TOLERANCE.total_seconds():
-        raise errors.BadSignature("The webhook's timestamp is more than five minutes off")
-    return datetime.fromtimestamp(int(timestamp), UTC)
 
 
 def _utc(now: datetime) -> datetime:

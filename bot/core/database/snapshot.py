@@ -356,20 +356,16 @@ def compact(path: Path) -> bool:
         with opened(path, WRITABLE) as db:
             if may_wait:
                 db.vacuum()
-            _empty_log(db)
+            until = time.monotonic() + LOG_SECONDS
+            while next(db.query("PRAGMA wal_checkpoint(TRUNCATE)"))["busy"]:
+                if time.monotonic() > until:
+                    raise errors.BotError(
+                        "the -wal can't be emptied: another process reads the database all the time"
+                    )
+                time.sleep(PAUSE)
     except sqlite3.Error as error:
         raise errors.BotError(f"{path}: can't be rewritten: {error}") from error
     return may_wait
-
-
-def _empty_log(db: Database) -> None:
-    until = time.monotonic() + LOG_SECONDS
-    while next(db.query("PRAGMA wal_checkpoint(TRUNCATE)"))["busy"]:
-        if time.monotonic() > until:
-            raise errors.BotError(
-                "the -wal can't be emptied: another process reads the database all the time"
-            )
-        time.sleep(PAUSE)
 
 
 def _readable(path: Path) -> AbstractContextManager[Database]:

@@ -103,7 +103,12 @@ class SqliteDatabase(database.Database):
         """Read, then durably replace the last probe with `size` new bytes. Raises StorageError."""
         await self.query("SELECT 1 AS one")
         filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
-        await self.bulk(partial(_fill, filler=filler))
+
+        def fill(tx: database.Transaction) -> None:
+            tx.execute("DELETE FROM probe")
+            tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
+
+        await self.bulk(fill)
 
     def migrate(self) -> bool:
         ran = self.run(migrations.run_missing)
@@ -181,8 +186,3 @@ def _connect(path: str) -> sqlite3.Connection:
         conn.close()
         raise
     return conn
-
-
-def _fill(tx: database.Transaction, filler: str) -> None:
-    tx.execute("DELETE FROM probe")
-    tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)

@@ -301,15 +301,12 @@ class Writer:
             self._serve_group()
         else:
             self._handle(ran, self._commit)
-        while self._is_needed():
+        while True:
+            with self._lock:  # free the connection if the thread has nothing left to do
+                self._busy = self._for_thread > 0 or (bool(self._queue) and not self._call_loop())
+                if not self._busy:
+                    return
             self._serve_group()
-
-    def _is_needed(self) -> bool:
-        """Return False, and free the connection, if the thread has nothing left to do."""
-        with self._lock:
-            is_needed = self._for_thread > 0 or (bool(self._queue) and not self._call_loop())
-            self._busy = is_needed
-        return is_needed
 
     def _call_loop(self) -> bool:
         """Make the loop of the first caller serve the queue; return False if it can't."""

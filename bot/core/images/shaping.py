@@ -98,14 +98,14 @@ def _candidates(cluster: str, language: str) -> tuple[str, ...]:
 
 
 def has_face(name: str, cluster: str) -> bool:
-    """True if a font has every visible character of a cluster."""
+    """True if a font has every character of a cluster that doesn't only change how others look."""
     font = load_face(name, "regular")
-    return all(is_invisible(char) or font.get_nominal_glyph(ord(char)) for char in cluster)
-
-
-def is_invisible(char: str) -> bool:
-    """True if a character only changes how other characters look."""
-    return unicodedata.category(char) in _IGNORABLE or "\ufe00" <= char <= unicode_text.EMOJI_STYLE
+    return all(
+        unicodedata.category(char) in _IGNORABLE
+        or "\ufe00" <= char <= unicode_text.EMOJI_STYLE
+        or font.get_nominal_glyph(ord(char))
+        for char in cluster
+    )
 
 
 @lru_cache(maxsize=64)
@@ -167,14 +167,9 @@ def shape(line: str, weight: plain_font.Weight, language: str) -> ShapedLine:
     across = 0.0
     for run in unicode_text.in_visual_order([*_runs(line, language)], lambda run: run.level):
         across = _place(run, weight, language, glyphs, across)
-    return _measured(glyphs, across, weight)
-
-
-def _measured(glyphs: list[Glyph], across: float, weight: plain_font.Weight) -> ShapedLine:
-    """Return the line with room for its ink, which may extend past its letters' advance widths."""
     left = above = below = 0.0
     right = across
-    for glyph in glyphs:
+    for glyph in glyphs:  # the ink may extend past the letters' advance widths
         font = load_face(glyph.face, weight)
         ink, em = font.get_glyph_extents(glyph.number), font.face.upem
         start, top = glyph.x + ink.x_bearing / em, glyph.y + ink.y_bearing / em

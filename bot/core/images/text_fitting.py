@@ -201,7 +201,12 @@ def drawable_text(text: str) -> str | None:
     Only symbols, emoji and marks may be left out. Return None if a letter is missing, because the
     word would change, or if no letter, digit or emoji remains.
     """
-    shown = normalize("".join(char for char in text if not _is_ignorable(char)))
+    kept = (
+        char
+        for char in text
+        if unicodedata.category(char) not in _INVISIBLE or char.isspace() or char in _MEANINGFUL
+    )
+    shown = normalize("".join(kept))
     unseen = {*_MEANINGFUL, unicode_text.TEXT_STYLE, unicode_text.EMOJI_STYLE}
     plain = normalize("".join(char for char in shown if char not in unseen))
     if not plain_font.is_plain(plain):
@@ -209,13 +214,11 @@ def drawable_text(text: str) -> str | None:
         if None in parts:
             return None
         plain = normalize("".join(filter(None, parts)))
-    return plain if any(map(_has_meaning, plain)) else None
-
-
-def _is_ignorable(char: str) -> bool:
-    """True if a character is always left out."""
-    ignored = unicodedata.category(char) in _INVISIBLE and not char.isspace()
-    return ignored and char not in _MEANINGFUL
+    has_meaning = any(
+        char.isalnum() or unicode_text.is_pictograph(char) or char == unicode_text.KEYCAP
+        for char in plain
+    )
+    return plain if has_meaning else None
 
 
 def _drawable_part(cluster: str) -> str | None:
@@ -231,11 +234,6 @@ def _drawable_part(cluster: str) -> str | None:
         return None
     marks = [char for char in cluster[1:] if has_glyphs(first + char)]
     return first + "".join(marks[:MOST_MARKS])
-
-
-def _has_meaning(char: str) -> bool:
-    """True if a character is a letter, a digit or an emoji."""
-    return char.isalnum() or unicode_text.is_pictograph(char) or char == unicode_text.KEYCAP
 
 
 def font_for(text: str, size: int, weight: plain_font.Weight = "regular") -> Font:

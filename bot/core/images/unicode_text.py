@@ -126,7 +126,12 @@ def _resolve_weak(kinds: list[str], before: str) -> list[str]:
         left, kind, right = kinds[number - 1 : number + 2]
         if left == right and (kind, left) in (("ES", "EN"), ("CS", "EN"), ("CS", "AN")):
             kinds[number] = left
-    _join_signs_to_numbers(kinds)
+    start = 0
+    for kind, group in groupby([*kinds]):  # signs such as % or € are part of a number (W5)
+        end = start + len([*group])
+        if kind == "ET" and "EN" in (*kinds[max(0, start - 1) : start], *kinds[end : end + 1]):
+            kinds[start:end] = ["EN"] * (end - start)
+        start = end
     strong = before
     for number, kind in enumerate(kinds):
         strong = kind if kind in _STRONG else strong
@@ -135,16 +140,6 @@ def _resolve_weak(kinds: list[str], before: str) -> list[str]:
         elif kind == "EN" and strong == "L":
             kinds[number] = "L"
     return kinds
-
-
-def _join_signs_to_numbers(kinds: list[str]) -> None:
-    """Make signs such as % or € part of an adjacent number (W5)."""
-    start = 0
-    for kind, group in groupby([*kinds]):
-        end = start + len([*group])
-        if kind == "ET" and "EN" in (*kinds[max(0, start - 1) : start], *kinds[end : end + 1]):
-            kinds[start:end] = ["EN"] * (end - start)
-        start = end
 
 
 def _resolve_brackets(text: Sequence[str], kinds: list[str], base: str) -> None:

@@ -311,19 +311,13 @@ def _parts(plain: str) -> tuple[str, str, str]:
         raise errors.MoneyError("notAnAmount", "There is no number in it")
     before, number, after = plain[: found.start()], found.group(), plain[found.end() :]
     if number[0] in ".,":
-        number = _without_stop(before, number)
+        touched = before.endswith("/") or unicodedata.category(before[-1:] or " ")[0] in "LM"
+        dotted = spellings.fold(before) in spellings.DOTTED
+        if touched and dotted and number[0] == ".":
+            number = number[1:]  # the full stop of Rs.500, but not that of $.50 or USD .50
+        elif touched or dotted:
+            raise errors.MoneyError("notAnAmount", f"The mark in {before}{number} is ambiguous")
     return before.strip(), number, after.strip()
-
-
-def _without_stop(before: str, number: str) -> str:
-    """Remove the full stop of an abbreviation: from Rs.500, but not from $.50 or USD .50."""
-    touched = before.endswith("/") or unicodedata.category(before[-1:] or " ")[0] in "LM"
-    dotted = spellings.fold(before) in spellings.DOTTED
-    if touched and dotted and number[0] == ".":
-        return number[1:]
-    if touched or dotted:
-        raise errors.MoneyError("notAnAmount", f"The mark in {before}{number} is ambiguous")
-    return number
 
 
 def _read_name(name: str) -> spellings.Spelling:
@@ -357,21 +351,16 @@ def _read_number(number: str) -> Decimal:
     if not marks:
         return Decimal(number)
     head, last, tail = number.rpartition(marks[-1])
-    if len(marks) == 1 and last in ".,":
-        return _read_one_mark(head, last, tail)
+    if len(marks) == 1 and last in ".,":  # `2.50` has decimals, `1.000` may be a thousand
+        as_decimal = Decimal(f"{head or '0'}.{tail}")
+        if not _THOUSANDS.fullmatch(f"{head} {tail}"):
+            return as_decimal
+        message = f"{number} may be {as_decimal} or {head}{tail}"
+        trimmed = Decimal(f"{as_decimal.normalize():f}")  # no trailing zeros, no exponent
+        raise errors.MoneyError("ambiguous", message, (trimmed, Decimal(head + tail)))
     if last in "' " or (len(set(marks)) == 1 and last in ".,"):
         return Decimal(_ungrouped(number))
     return Decimal(f"{_ungrouped(head) or '0'}.{tail}")
-
-
-def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
-    """Parse a number with one separator: `2.50` has decimals, `1.000` may be a thousand."""
-    as_decimal = Decimal(f"{head or '0'}.{tail}")
-    if _THOUSANDS.fullmatch(f"{head} {tail}"):
-        message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
-        trimmed = Decimal(f"{as_decimal.normalize():f}")  # no trailing zeros, no exponent
-        raise errors.MoneyError("ambiguous", message, (trimmed, Decimal(head + tail)))
-    return as_decimal
 
 
 def _ungrouped(number: str) -> str:

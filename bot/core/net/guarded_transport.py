@@ -222,7 +222,13 @@ class GuardedDialler:
     async def _permitted(self, host: str, port: int) -> list[webhook_addresses.Address]:
         """Return at least one address."""
         literal = webhook_addresses.literal_address(host)
-        found = [literal] if literal else await self._resolve(host, port)
+        try:
+            answers = [] if literal else await self._resolver(host, port)
+        except (OSError, UnicodeError) as error:
+            raise socket.gaierror(f"{host}: {error}") from error
+        found = [literal] if literal else [*map(webhook_addresses.parse_address, answers)]
+        if not found:
+            raise socket.gaierror(f"{host} has no address")
         if self._allow.permits_host(host, port):
             return found
         permitted = [
@@ -234,15 +240,6 @@ class GuardedDialler:
                 f"{host} is {listed}: webhooks go to public addresses only"
             )
         return permitted
-
-    async def _resolve(self, host: str, port: int) -> list[webhook_addresses.Address]:
-        try:
-            answers = await self._resolver(host, port)
-        except (OSError, UnicodeError) as error:
-            raise socket.gaierror(f"{host}: {error}") from error
-        if not answers:
-            raise socket.gaierror(f"{host} has no address")
-        return [webhook_addresses.parse_address(answer) for answer in answers]
 
 
 CONNECT_SECONDS = 15.0

@@ -16,7 +16,7 @@ from email.message import EmailMessage
 from email.policy import EmailPolicy, Policy, default
 from functools import cache
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from bot.core import errors
 from bot.core.text import contacts, links
@@ -101,8 +101,20 @@ class SmtpServer:
 
 def parse_server(url: str) -> SmtpServer:
     """Parse SMTP_URL. Raises ConfigProblem, which never quotes the URL or its password."""
-    parts, port = _split(url)
-    host = _host(parts.hostname or "")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise errors.ConfigProblem(_URL_SHAPE) from None
+    if " " in url or not url.isprintable():  # urlsplit would drop some of these characters
+        raise errors.ConfigProblem(_URL_SHAPE)
+    host: str | None = parts.hostname or ""
+    try:
+        address = ipaddress.ip_address(host or "")
+        host, is_local = str(address), address.is_loopback
+    except ValueError:
+        host = links.ascii_domain(host or "")
+        is_local = host == "localhost"
     user, password = _decoded(parts.username), _decoded(parts.password)
     extra = parts.path.strip("/") or parts.query or parts.fragment
     if parts.scheme not in PORTS or host is None or port == 0 or extra:
@@ -113,7 +125,7 @@ def parse_server(url: str) -> SmtpServer:
         host=host,
         port=port or PORTS[parts.scheme],
         tls=parts.scheme == "smtps",
-        is_local=_is_local(host),
+        is_local=is_local,
         user=user or None,
         password=password or None,
     )
@@ -132,21 +144,7 @@ def parse_sender(text: str) -> Address:
     address = contacts.ascii_address(named["address"] if named else text.strip())
     if address is None or not name.isprintable():
         raise errors.ConfigProblem(_FROM_SHAPE)
-    from email.headerregistry import Address  # noqa: PLC0415 - loaded only to send email
-
     return Address(display_name=name, addr_spec=address)
-
-
-def _split(url: str) -> tuple[SplitResult, int | None]:
-    """Split a URL. Raises ConfigProblem, including for characters that urlsplit would drop."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise errors.ConfigProblem(_URL_SHAPE) from None
-    if " " in url or not url.isprintable():
-        raise errors.ConfigProblem(_URL_SHAPE)
-    return parts, port
 
 
 def _decoded(text: str | None) -> str:
@@ -157,18 +155,3 @@ def _decoded(text: str | None) -> str:
     if any(char < " " or char == "\x7f" for char in decoded):
         raise errors.ConfigProblem("user and password may not have control characters")
     return decoded
-
-
-def _host(text: str) -> str | None:
-    """Return an IP address, or a domain in ASCII; None if the text is neither."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        return links.ascii_domain(text)
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

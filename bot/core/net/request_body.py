@@ -42,17 +42,8 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
     """
     announced(request, most)
     body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > most:
-                    break
-    except TimeoutError:
-        raise errors.InvalidBody(LATE) from None
-    except ClientDisconnect:
-        raise errors.InvalidBody(BROKEN) from None
-    if len(body) > most:
+    until = asyncio.get_running_loop().time() + BODY_SECONDS
+    if await _fill(body, request.stream(), most + 1, until):
         raise _too_large(most)
     return bytes(body)
 

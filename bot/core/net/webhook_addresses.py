@@ -168,18 +168,18 @@ class AllowList:
         for entry in filter(None, (part.strip() for part in text.split(","))):
             found = _WITH_PORT.fullmatch(entry)
             name, port = (found[1], int(found[2])) if found else (entry, None)
-            network = _network(name)
             if port is not None and not 1 <= port <= _MAX_PORT:
                 raise errors.ConfigProblem(f"{entry!r}: a port is a number from 1 to {_MAX_PORT}")
-            if network is not None:
+            try:
+                network = ip_network(name.removeprefix("[").removesuffix("]"), strict=False)
                 networks.append((network, port))
-            elif _is_host(_plain_host(name)) and not _ends_in_number(name):
+            except ValueError:
+                if not _is_host(_plain_host(name)) or _ends_in_number(name):
+                    raise errors.ConfigProblem(
+                        f"{entry!r} is neither a host nor an address nor a network, with or"
+                        f" without a port: write {_ALLOWED_FORMS}"
+                    ) from None
                 hosts.add((_plain_host(name), port))
-            else:
-                raise errors.ConfigProblem(
-                    f"{entry!r} is neither a host nor an address nor a network, with or without a"
-                    f" port: write {_ALLOWED_FORMS}"
-                )
         return cls(frozenset(hosts), tuple(networks))
 
     def permits_host(self, host: str, port: int) -> bool:
@@ -189,13 +189,6 @@ class AllowList:
 
     def permits_address(self, address: Address, port: int) -> bool:
         return any(address in network and only in {None, port} for network, only in self.networks)
-
-
-def _network(entry: str) -> Network | None:
-    try:
-        return ip_network(entry.removeprefix("[").removesuffix("]"), strict=False)
-    except ValueError:
-        return None
 
 
 def _is_host(host: str) -> bool:
@@ -230,8 +223,17 @@ def check_url(url: str, allow: AllowList) -> str:
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
         raise errors.ForbiddenAddress(f"Port {parsed.port} is not one from 1 to {_MAX_PORT}")
     port = parsed.port or _PORTS[parsed.scheme]
-    _check_host(parsed.raw_host.decode("ascii"), port, allow)
-    return _one_spelling(parsed)
+    host = _one_spelling(parsed)
+    if address := literal_address(host):
+        if is_forbidden(address, port, allow):
+            raise errors.ForbiddenAddress(
+                f"Webhooks may not go to {address}: it is not a public address"
+            )
+    elif not _is_host(host) or _ends_in_number(host):
+        raise errors.ForbiddenAddress("The webhook address has no valid host")
+    elif f".{host}".endswith(".localhost") and not allow.permits_host(host, port):
+        raise errors.ForbiddenAddress(f"Webhooks may not go to {host}: it is this machine")
+    return host
 
 
 def _parse(url: str) -> httpx.URL:
@@ -297,21 +299,6 @@ def endpoint(url: str) -> Endpoint:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _check_host(host: str, port: int, allow: AllowList) -> None:
-    address = literal_address(host)
-    if address is not None:
-        if is_forbidden(address, port, allow):
-            raise errors.ForbiddenAddress(
-                f"Webhooks may not go to {address}: it is not a public address"
-            )
-        return
-    plain = _plain_host(host)
-    if not _is_host(plain) or _ends_in_number(plain):
-        raise errors.ForbiddenAddress("The webhook address has no valid host")
-    if f".{plain}".endswith(".localhost") and not allow.permits_host(plain, port):
-        raise errors.ForbiddenAddress(f"Webhooks may not go to {plain}: it is this machine")
 
 
 def parse_address(text: str) -> Address:

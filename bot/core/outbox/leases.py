@@ -123,19 +123,13 @@ class Owners:
         return worker
 
     def find_dead(
-        self,
-        tx: database.Transaction,
-        queue: queue_policy.Queue,
-        names: AbstractSet[str],  # noqa: ARG002
+        self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
         """Return the owner names of workers that are known to be dead."""
         return {name for name in names if is_dead(name)}
 
     def presume_dead(
-        self,
-        tx: database.Transaction,
-        queue: queue_policy.Queue,
-        names: AbstractSet[str],  # noqa: ARG002
+        self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
         """Return the owner names whose leases end when a worker starts: not known to be alive."""
         return {name for name in names if not is_alive(name)}

@@ -19,8 +19,6 @@ from bot.core.database import database
 
 log = structlog.get_logger()
 
-NOBODY = database.WriteLease("", 0)
-
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatTimeouts:
@@ -111,16 +109,12 @@ class ReplicaInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaRow:
+class ReplicaRow(ReplicaInfo):
     """A row of `replicas`."""
 
     owner: str
     """The name of the replica."""
     beat: int
-    role: str
-    version: str
-    migration: int
-    settings: str
     started_at: int
     """In epoch ms."""
 
@@ -247,7 +241,14 @@ class Membership:
                     log.warning("replica gone", owner=owner)
             living = {one.owner for one in self.others} - gone.keys()
             for role in self.roles:
-                self._look_after(role, leads.get(role, NOBODY), living)
+                former = leads.get(role, database.WriteLease("", 0))
+                self.leads.pop(role, None)
+                if former.owner == self.owner:
+                    self.leads[role] = former
+                elif former.owner not in living:
+                    take_over = partial(take_over_lead, owner=self.owner, role=role, former=former)
+                    if won := self._run(take_over):
+                        self.leads[role] = won
         except errors.StorageError:
             self._observation.interrupt()
             raise
@@ -256,13 +257,3 @@ class Membership:
         """Leave the election of a role; return the lead to hand over, if any."""
         self.roles = self.roles - {role}
         return self.leads.pop(role, None)
-
-    def _look_after(self, role: str, former: database.WriteLease, living: set[str]) -> None:
-        """Keep the lead of a role, or take it over from a replica that is gone."""
-        self.leads.pop(role, None)
-        if former.owner == self.owner:
-            self.leads[role] = former
-        elif former.owner not in living:
-            take_over = partial(take_over_lead, owner=self.owner, role=role, former=former)
-            if won := self._run(take_over):
-                self.leads[role] = won

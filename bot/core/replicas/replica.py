@@ -176,7 +176,7 @@ class ReplicaOwners(leases.Owners):
             if replica not in living or (replica == ours and name not in own)
         }
 
-    presume_dead = find_dead
+    presume_dead = find_dead  # type: ignore[assignment]  # other names of parameters
 
 
 class BeatingReplica(Replica):
@@ -276,14 +276,11 @@ class BeatingReplica(Replica):
             except Exception:
                 log.exception("replica can't beat")
             else:
-                self._report()
+                until = self._membership.began_at + self._timeouts.lead
+                leads = dict(self._membership.leads)
+                with suppress(RuntimeError):  # the loop is closed
+                    self._loop.call_soon_threadsafe(self._update, leads, until)
             self._soon.wait(max(0.0, began + self._timeouts.beat - time.monotonic()))
-
-    def _report(self) -> None:
-        """Report the leads that the last beat found to the elections, on their event loop."""
-        until = self._membership.began_at + self._timeouts.lead
-        with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._update, dict(self._membership.leads), until)
 
     def _update(self, leads: dict[str, database.WriteLease], until: float) -> None:
         for role, election in self._elections.items():

@@ -194,6 +194,7 @@ WRITTEN_TOGETHER = frozenset(
 """Scripts that are mixed in East Asia, as the names of their characters begin."""
 
 _SCRIPT = re.compile(r"[A-Z]+")
+"""The script of a letter: the first word of its name."""
 
 
 def mixes_scripts(host: str) -> bool:
@@ -201,16 +202,12 @@ def mixes_scripts(host: str) -> bool:
 
     Browsers show such a host in ASCII (Unicode TS 39, section 5.2, "highly restrictive").
     """
-    return any(
-        len(scripts) > 1 and not scripts <= WRITTEN_TOGETHER
-        for scripts in map(_scripts, host.split("."))
-    )
-
-
-def _scripts(label: str) -> set[str]:
-    """Return the first word of each letter's name, which is its script."""
-    names = (unicodedata.name(char, "") for char in label if char.isalpha())
-    return {found[0] for name in names if (found := _SCRIPT.match(name))}
+    for label in host.split("."):
+        names = (unicodedata.name(char, "") for char in label if char.isalpha())
+        scripts = {found[0] for name in names if (found := _SCRIPT.match(name))}
+        if len(scripts) > 1 and not scripts <= WRITTEN_TOGETHER:
+            return True
+    return False
 
 
 def _ascii_label(label: str) -> str:
