@@ -233,21 +233,16 @@ class CreateBody(Body):
 # Edit: a field that is left out keeps its value, so the defaults are never read.
 
 
-class ProductEdit(Body):
+class ProductEdit(ProductBody):
     """The fields of the product to change."""
 
     name: fields.Name = ""
-    description: fields.Text | None = None
-    long_description: fields.Text | None = None
-    image_url: fields.PictureUrl | None = None
 
 
-class WebhookEdit(Body):
+class WebhookEdit(WebhookBody):
     """The fields of the webhook to change."""
 
     webhook_url: fields.WebhookUrl = ""
-    custom_parameters: fields.Parameters | None = None
-    events: fields.Events | None = None
 
 
 class NotificationsEdit(Body):
@@ -257,14 +252,10 @@ class NotificationsEdit(Body):
     email: fields.Email | None = None
 
 
-class SellerEditBody(Body):
+class SellerEditBody(SellerBody):
     """The fields of the seller to change; the name is needed where there is no seller yet."""
 
     name: fields.Name = ""
-    image_url: fields.PictureUrl | None = None
-    contact: fields.Contact | None = None
-    accent_color: fields.AccentColor | None = None
-    description: fields.About | None = None
 
 
 class EditBody(Body):

@@ -45,16 +45,14 @@ CALM_SECONDS = 1.0
 
 
 class Health:
-    """The outcome of the last use of a shared resource, reported by any thread.
+    """The outcome of the last use of a database, reported by any thread.
 
     Many callers meet the same failure again and again. The log gets one line when the failure
     begins, further lines from time to time while it lasts, and one line when it is over.
     """
 
-    def __init__(self, failed_event: str, recovered_event: str) -> None:
-        """Initialize with the names of the log events."""
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._failed_event, self._recovered_event = failed_event, recovered_event
         self._reason: str | None = None
         self._since, self._logged_at = 0.0, float("-inf")
         self._in_a_row = 0
@@ -67,7 +65,7 @@ class Health:
             if self._reason is not None:
                 if self._announced:
                     lasted = round(time.monotonic() - self._since, 1)
-                    log.warning(self._recovered_event, lasted_s=lasted, failures=self._in_a_row)
+                    log.warning("database usable again", lasted_s=lasted, failures=self._in_a_row)
                 self._reason, self._in_a_row, self._announced = None, 0, False
 
     def failed(self, reason: str) -> None:
@@ -79,7 +77,7 @@ class Health:
             self._since = now if self._reason is None else self._since
             if now - self._logged_at >= (REMIND_SECONDS if self._announced else CALM_SECONDS):
                 self._logged_at, self._announced = now, True
-                log.error(self._failed_event, reason=reason, failures=self._in_a_row)
+                log.error("database not usable", reason=reason, failures=self._in_a_row)
             self._reason = reason
 
 
@@ -185,6 +183,8 @@ class Database(ABC):
     engine: Engine
     health: Health
     """The outcome of recent uses."""
+    check: StorageCheck
+    """Returns None, or the reason why no payment can be stored now."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, WeakSet[asyncio.Event]] = defaultdict(WeakSet)
@@ -265,10 +265,6 @@ class Database(ABC):
     @abstractmethod
     def count(self, name: str, *labels: str) -> None:
         """Increment a counter of /metrics now, unlike `Transaction.count`."""
-
-    @abstractmethod
-    async def check(self) -> str | None:
-        """Return None, or the reason why no payment can be stored now."""
 
     @abstractmethod
     def migrate(self) -> bool:

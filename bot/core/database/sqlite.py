@@ -43,7 +43,7 @@ class SqliteDatabase(database.Database):
         self.path = path
         private_files.make_folder(Path(path).parent)
         private_files.make_file(path)
-        self.health = database.Health("database not usable", "database usable again")
+        self.health = database.Health()
         self._writer = sqlite_writer.Writer(path, _connect(path), self.health)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
         self._idle = [_connect(path) for _ in range(READERS)]
@@ -54,7 +54,7 @@ class SqliteDatabase(database.Database):
             reader.execute("PRAGMA query_only = ON")
         self._bulks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         small, large = partial(self.probe, PAYMENT_BYTES), partial(self.probe, COMMIT_BYTES)
-        self._storage_check = database.StorageCheck(small, large, self.health)
+        self.check = database.StorageCheck(small, large, self.health)
 
     async def transaction(self, work: Callable[[database.Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
         return await self._enqueue(work, in_thread=False)
@@ -95,9 +95,6 @@ class SqliteDatabase(database.Database):
 
     def count(self, name: str, *labels: str) -> None:
         self._writer.count(name, *labels)
-
-    async def check(self) -> str | None:
-        return await self._storage_check()
 
     async def probe(self, size: int) -> None:
         """Read, then durably replace the last probe with `size` new bytes. Raises StorageError."""

@@ -8,7 +8,6 @@ these bits (docs/decisions/pictures.md#0013).
 
 from __future__ import annotations
 
-import html
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -52,16 +51,14 @@ def matrix(text: str) -> list[list[bool]]:
     return [[module == "1" for module in row] for row in _lines(symbol)]
 
 
-def png(text: str, *, scale: int | None = None) -> bytes:
-    """Return a PNG with one bit per pixel and `scale` pixels per module, by default 512 per side.
+def png(text: str) -> bytes:
+    """Return a PNG with one bit per pixel, at least 512 pixels wide.
 
     Raises ValueError like `matrix`.
     """
     picture = module_image(text)
-    if scale is None:
-        scale = -(-MIN_PIXELS // picture.width)
     out = io.BytesIO()
-    enlarge(picture, scale).save(out, "PNG")
+    enlarge(picture, -(-MIN_PIXELS // picture.width)).save(out, "PNG")
     return out.getvalue()
 
 
@@ -85,33 +82,24 @@ def enlarge(picture: Image.Image, scale: int) -> Image.Image:
     return picture.resize((side, side), Image.Resampling.NEAREST)
 
 
-def svg(text: str, *, title: str = "") -> str:
-    """Return the code as an SVG, one unit per module; screen readers read `title` aloud.
-
-    Raises ValueError like `matrix`.
-    """
+def svg(text: str) -> str:
+    """Return the code as an SVG, one unit per module. Raises ValueError like `matrix`."""
     symbol = _best_symbol(text)
     side = symbol.size + 2 * BORDER
-    named = f"<title>{html.escape(title)}</title>" if title else ""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}" role="img"'
-        f' shape-rendering="crispEdges">{named}'
-        f'<rect width="{side}" height="{side}" fill="#fff"/>'
-        f'<path d="{_outline(symbol)}" fill="#000"/></svg>'
-    )
-
-
-def _outline(symbol: _Symbol) -> str:
-    """Return an SVG path with a rectangle for each run of dark modules."""
-    steps: list[str] = []
+    outline: list[str] = []  # a rectangle for each run of dark modules
     for row, line in enumerate(_lines(symbol), BORDER):
         column = BORDER
         for module, run in groupby(line):
             width = len(list(run))
             if module == "1":
-                steps.append(f"M{column} {row}h{width}v1h-{width}z")
+                outline.append(f"M{column} {row}h{width}v1h-{width}z")
             column += width
-    return "".join(steps)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}" role="img"'
+        ' shape-rendering="crispEdges">'
+        f'<rect width="{side}" height="{side}" fill="#fff"/>'
+        f'<path d="{"".join(outline)}" fill="#000"/></svg>'
+    )
 
 
 def _lines(symbol: _Symbol) -> list[str]:

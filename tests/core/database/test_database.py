@@ -232,7 +232,7 @@ async def test_the_log_has_one_line_for_a_fault_and_one_for_its_end(
 async def test_a_lasting_fault_is_logged_again_from_time_to_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    checked = Health("it fails", "it works")
+    checked = Health()
     with capture_logs() as lines:
         for reason in ("one", "one", "two"):
             checked.failed(reason)
@@ -247,12 +247,12 @@ def test_a_fault_that_comes_and_goes_does_not_flood_the_log(
 ) -> None:
     """At most one beginning and one end are logged in CALM_SECONDS."""
     monkeypatch.setattr(database, "CALM_SECONDS", 3600.0)
-    checked = Health("it fails", "it works")
+    checked = Health()
     with capture_logs() as lines:
         for _ in range(50):
             checked.failed("full")
             checked.worked()
-    assert [line["event"] for line in lines] == ["it fails", "it works"]
+    assert [line["event"] for line in lines] == ["database not usable", "database usable again"]
 
 
 @pytest.mark.only(SQLITE, "its own readers")
@@ -288,7 +288,7 @@ async def test_storage_is_checked_once_a_second_and_with_much_after_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A load balancer may ask as often as it likes."""
-    health, written = database.Health("failed", "worked"), []
+    health, written = database.Health(), []
 
     async def small() -> None:
         written.append("small")

@@ -56,7 +56,7 @@ class PostgresDatabase(database.Database):
     def __init__(self, url: str) -> None:
         super().__init__()
         self.url = url
-        self.health = database.Health("database not usable", "database usable again")
+        self.health = database.Health()
         self.scope: transactions.WriteScope | None = None
         """The write scope of its transactions, if any."""
         self._server = connection.Server(urls.postgres_address(url))
@@ -64,7 +64,7 @@ class PostgresDatabase(database.Database):
         self._writers = transactions.Threads(self._server, WRITERS, "db-writer", reads=False)
         self._readers = transactions.Threads(self._server, READERS, "db-reader", reads=True)
         self._checker = self.own_writer()
-        self._storage_check = database.StorageCheck(
+        self.check = database.StorageCheck(
             partial(self._probe, checks.write_log),
             partial(self._probe, checks.write_log, checks.find_room),
             self.health,
@@ -102,9 +102,6 @@ class PostgresDatabase(database.Database):
 
     def count(self, name: str, *labels: str) -> None:
         self._server.count(name, *labels)
-
-    async def check(self) -> str | None:
-        return await self._storage_check()
 
     async def _probe(self, *works: Callable[[database.Transaction], None]) -> None:
         """Run transactions on a connection of their own. Raises StorageError."""
