@@ -6,7 +6,7 @@ Bounds that no standard sets are our own, because the interface leaves them open
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -75,10 +75,18 @@ def _check_lines(text: str) -> str:
     return text
 
 
-def _check_visible(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is empty")
-    return text
+def _must(is_valid: Callable[[str], object], message: str) -> AfterValidator:
+    """Return the check of a text, which raises ValueError if it is not valid."""
+
+    def check(text: str) -> str:
+        if not is_valid(text):
+            raise ValueError(message)
+        return text
+
+    return AfterValidator(check)
+
+
+_BE_VISIBLE = _must(str.strip, "is empty")
 
 
 def _in_order(text: Any) -> Any:
@@ -89,20 +97,20 @@ def _in_order(text: Any) -> Any:
 Name: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=MAX_NAME, json_schema_extra=_VISIBLE | NO_CONTROLS),
-    AfterValidator(_check_visible),
+    _BE_VISIBLE,
     AfterValidator(check_plain),
     BeforeValidator(_in_order),
 ]
 Destination: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=MAX_DESTINATION, json_schema_extra=_VISIBLE | NO_CONTROLS),
-    AfterValidator(_check_visible),
+    _BE_VISIBLE,
     AfterValidator(check_plain),
 ]
 Tag: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=MAX_TAG, json_schema_extra=_VISIBLE | NO_CONTROLS),
-    AfterValidator(_check_visible),
+    _BE_VISIBLE,
     AfterValidator(check_plain),
 ]
 Text: TypeAlias = Annotated[
@@ -124,7 +132,7 @@ DeliveredText: TypeAlias = Annotated[
         max_length=MAX_DELIVERED_TEXT,
         json_schema_extra=_VISIBLE | NO_CONTROLS_IN_LINES,
     ),
-    AfterValidator(_check_visible),
+    _BE_VISIBLE,
     AfterValidator(_check_lines),
 ]
 Note: TypeAlias = Annotated[
@@ -171,18 +179,6 @@ def _check_keep_url(url: str) -> str:
     return url
 
 
-def _check_email(text: str) -> str:
-    if contacts.ascii_address(text) is None:
-        raise ValueError("is no email address")
-    return text
-
-
-def _check_accent(name: str) -> str:
-    if name not in brand.COLOURS:
-        raise ValueError(f"must be one of {', '.join(brand.COLOURS)}")
-    return name
-
-
 PictureUrl: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=links.LONGEST_URL, json_schema_extra=_URI),
@@ -218,7 +214,7 @@ WebhookUrl: TypeAlias = Annotated[
 Email: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=contacts.LONGEST_ADDRESS, json_schema_extra={"format": "email"}),
-    AfterValidator(_check_email),
+    _must(contacts.ascii_address, "is no email address"),
 ]
 Contact: TypeAlias = Annotated[
     str,
@@ -226,7 +222,9 @@ Contact: TypeAlias = Annotated[
     AfterValidator(contacts.check_contact),
 ]
 AccentColor: TypeAlias = Annotated[
-    str, AfterValidator(_check_accent), Field(json_schema_extra={"enum": [*brand.COLOURS]})
+    str,
+    _must(brand.COLOURS.__contains__, f"must be one of {', '.join(brand.COLOURS)}"),
+    Field(json_schema_extra={"enum": [*brand.COLOURS]}),
 ]
 
 # Ids.
@@ -235,27 +233,17 @@ AccentColor: TypeAlias = Annotated[
 ID_PATTERN = "^[0-9a-f]{24}$"
 DELIVERY_ID_PATTERN = "^(webhook|email)-[0-9a-f]{28}$"
 OWNER_PATTERN = f"^{vocabulary.OWNERS.pattern}$"
-_FILE_ID = re.compile(ID_PATTERN)
-
-
-def _check_file_id(text: str) -> str:
-    if not _FILE_ID.fullmatch(text):
-        raise ValueError("is no file of this application")
-    return text
-
-
-def _check_owner(text: str) -> str:
-    if not vocabulary.OWNERS.fullmatch(text):
-        raise ValueError("must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
-    return text
-
 
 IdempotencyKey: TypeAlias = Annotated[str, Field(min_length=1, max_length=255)]
 FileId: TypeAlias = Annotated[
-    str, AfterValidator(_check_file_id), Field(json_schema_extra={"pattern": ID_PATTERN})
+    str,
+    _must(re.compile(ID_PATTERN).fullmatch, "is no file of this application"),
+    Field(json_schema_extra={"pattern": ID_PATTERN}),
 ]
 Owner: TypeAlias = Annotated[
-    str, AfterValidator(_check_owner), Field(json_schema_extra={"pattern": OWNER_PATTERN})
+    str,
+    _must(vocabulary.OWNERS.fullmatch, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+    Field(json_schema_extra={"pattern": OWNER_PATTERN}),
 ]
 
 # Numbers, amounts and currencies.

@@ -103,7 +103,12 @@ def check_codes(numbered: Iterable[tuple[int, str]], named: str = "line") -> tup
     repeated: list[int] = []
     for number, line in numbered:
         code = line.strip()
-        _check_code(code, f"{named} {number}")
+        if not code:
+            raise CodesProblem(f"{named} {number} is empty")
+        if len(code) > LONGEST_CODE:
+            raise CodesProblem(f"{named} {number} has more than {LONGEST_CODE} characters")
+        if CONTROLS.search(code):
+            raise CodesProblem(f"{named} {number} has control characters")
         if code in codes:
             repeated.append(number)
         codes[code] = None
@@ -114,15 +119,6 @@ def check_codes(numbered: Iterable[tuple[int, str]], named: str = "line") -> tup
     if not codes:
         raise CodesProblem(NO_CODES)
     return tuple(codes)
-
-
-def _check_code(code: str, place: str) -> None:
-    if not code:
-        raise CodesProblem(f"{place} is empty")
-    if len(code) > LONGEST_CODE:
-        raise CodesProblem(f"{place} has more than {LONGEST_CODE} characters")
-    if CONTROLS.search(code):
-        raise CodesProblem(f"{place} has control characters")
 
 
 def _repeats(numbers: Sequence[int], named: str) -> str:

@@ -295,7 +295,11 @@ def _split(text: str, default: str | None) -> tuple[str, str | None]:
         raise errors.MoneyError("notPositive", "An amount has no minus sign")
     if not _ONLY_NUMBER.fullmatch(_WHOLE.sub("", number)):
         raise errors.MoneyError("notAnAmount", "More than one number, or something within it")
-    sides = [_read_name(name) for name in (before, after) if name]
+    sides = []
+    for name in filter(None, (before, after)):
+        if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
+            raise errors.MoneyError("notAnAmount", f"{name!r} beside the number is no currency")
+        sides.append(_spelling(name))
     if not sides:
         return number, default
     meant = reduce(spellings.Spelling.beside, sides)
@@ -318,13 +322,6 @@ def _parts(plain: str) -> tuple[str, str, str]:
         elif touched or dotted:
             raise errors.MoneyError("notAnAmount", f"The mark in {before}{number} is ambiguous")
     return before.strip(), number, after.strip()
-
-
-def _read_name(name: str) -> spellings.Spelling:
-    """Look up the text next to a number. Raises MoneyError notAnAmount."""
-    if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
-        raise errors.MoneyError("notAnAmount", f"{name!r} beside the number is no currency")
-    return _spelling(name)
 
 
 def _plain(text: str) -> str:

@@ -119,7 +119,8 @@ class SystemResolver:
 
     async def __call__(self, host: str, _port: int) -> list[str]:
         """Resolve a name, best address first. Raises OSError and UnicodeError."""
-        self._forget()
+        now = self._now()
+        self._failed = {host: one for host, one in self._failed.items() if one[0] > now}
         if host in self._failed:
             raise OSError(self._failed[host][1])
         try:
@@ -158,10 +159,6 @@ class SystemResolver:
 
     def _fail(self, host: str, why: str) -> None:
         self._failed[host] = (self._now() + FAILURE_SECONDS, why)
-
-    def _forget(self) -> None:
-        now = self._now()
-        self._failed = {host: one for host, one in self._failed.items() if one[0] > now}
 
 
 @contextmanager

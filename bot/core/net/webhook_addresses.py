@@ -82,7 +82,17 @@ def literal_address(host: str) -> Address | None:
             return IPv6Address(plain)
         except ValueError:
             return None
-    return _read_v4(plain)
+    # One to four decimal, octal or hex numbers; the last fills the remaining bytes.
+    parts = plain.split(".")
+    if len(parts) > _MAX_PARTS:
+        return None
+    numbers = [_read_number(part) for part in parts]
+    *first, last = (-1 if number is None else number for number in numbers)
+    room: int = _BYTE ** (_MAX_PARTS - len(first))
+    if not all(0 <= number < _BYTE for number in first) or not 0 <= last < room:
+        return None
+    lead = int.from_bytes(bytes(first), "big")
+    return IPv4Address(lead * room + last)
 
 
 @lru_cache(maxsize=1024)  # the queues ask for each lane
@@ -114,20 +124,6 @@ def _plain_host(host: str) -> str:
     folded = unicodedata.normalize("NFKC", host).replace("。", ".").lower()
     visible = "".join(char for char in folded if unicodedata.category(char) != "Cf")
     return visible.strip().removeprefix("[").removesuffix("]").rstrip(".")
-
-
-def _read_v4(host: str) -> IPv4Address | None:
-    """Parse one to four decimal, octal or hex numbers; the last fills the remaining bytes."""
-    parts = host.split(".")
-    if len(parts) > _MAX_PARTS:
-        return None
-    numbers = [_read_number(part) for part in parts]
-    *first, last = (-1 if number is None else number for number in numbers)
-    room: int = _BYTE ** (_MAX_PARTS - len(first))
-    if not all(0 <= number < _BYTE for number in first) or not 0 <= last < room:
-        return None
-    lead = int.from_bytes(bytes(first), "big")
-    return IPv4Address(lead * room + last)
 
 
 def _read_number(part: str) -> int | None:

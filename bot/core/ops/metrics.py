@@ -189,17 +189,6 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the state of the outbox, gauges and version, for prometheus_client's registry."""
-        yield from self._outbox()
-        for gauge in self.gauges:
-            family = GaugeMetricFamily(gauge.name, gauge.help, labels=gauge.labels)
-            for labels, value in gauge.read().items():
-                family.add_metric(labels, value)
-            yield family
-        build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
-        build.add_metric([__version__], 1)
-        yield build
-
-    def _outbox(self) -> Iterator[Metric]:
         messages = GaugeMetricFamily(
             "outbox_messages",
             "Messages by queue and state: waiting, kept for a chat that blocked the bot, leased,"
@@ -218,6 +207,14 @@ class Metrics:
             ages.add_metric([queue], self._ages.get(queue, 0) / 1000)
         yield messages
         yield ages
+        for gauge in self.gauges:
+            family = GaugeMetricFamily(gauge.name, gauge.help, labels=gauge.labels)
+            for labels, value in gauge.read().items():
+                family.add_metric(labels, value)
+            yield family
+        build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
 
 
 class CountRequests:

@@ -122,7 +122,10 @@ class Runner:
                     self._server.check_presence()
                 return self._attempt(work, scope)
             except psycopg.Error as error:
-                if not _may_repeat(error, runs, deadline):
+                is_overtaken = isinstance(error, connection.OVERTAKEN) and runs < OVERTAKEN_RUNS
+                is_conflict = isinstance(error, connection.CONFLICTS)
+                may_repeat = is_overtaken or is_conflict or connection.is_lost(error)
+                if time.monotonic() >= deadline or not may_repeat:
                     raise connection.translated(error) from None
                 self._server.count("database_retries", error.sqlstate or "lost")
             except errors.Overtaken:
@@ -155,7 +158,12 @@ class Runner:
             is_committing = True
             opened.commit()
         except BaseException as error:
-            self._give_up(opened, error)
+            opened.roll_back()
+            is_refused = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+            if is_refused or opened.conn.closed:  # another server may accept changes
+                self._server.lost(opened)
+            elif isinstance(error, connection.OUT_OF_DATE):
+                self.close()
             is_unanswered = (
                 is_committing and isinstance(error, psycopg.Error) and connection.is_lost(error)
             )
@@ -187,15 +195,6 @@ class Runner:
         if scope and scope.lead and scope.lead != database.WriteLease(row["owner"], row["term"]):
             raise errors.NoLongerLead(scope.name)
 
-    def _give_up(self, opened: connection.Connection, error: BaseException) -> None:
-        """End a transaction that an error stopped."""
-        opened.roll_back()
-        is_refused = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
-        if is_refused or opened.conn.closed:  # another server may accept changes
-            self._server.lost(opened)
-        elif isinstance(error, connection.OUT_OF_DATE):
-            self.close()
-
     def _was_committed(self, xid: str, timeline: str | None) -> bool:
         """Ask whether a commit whose answer was lost succeeded. Raises CommitUnknown."""
         until = time.monotonic() + UNKNOWN_SECONDS
@@ -213,13 +212,6 @@ class Runner:
         raise errors.CommitUnknown(
             "the answer to a commit was lost, and the server can't say whether it was stored"
         )
-
-
-def _may_repeat(error: psycopg.Error, runs: int, deadline: float) -> bool:
-    if time.monotonic() >= deadline:
-        return False
-    is_overtaken = isinstance(error, connection.OVERTAKEN) and runs < OVERTAKEN_RUNS
-    return is_overtaken or isinstance(error, connection.CONFLICTS) or connection.is_lost(error)
 
 
 class Threads:

@@ -142,17 +142,6 @@ def examine_target(conn: copying.Connection) -> Target:
     return Target(str(schema), tables, version)
 
 
-def refuse_strangers(found: Target) -> None:
-    """Raise BotError if the schema has tables of another program, which would be moved too."""
-    known = copying.list_tables(found.version) if found.version else frozenset()
-    strangers = sorted(found.tables - known - {"migrations"})
-    if strangers and not found.is_newer:
-        raise errors.BotError(
-            f"the table {found.schema}.{strangers[0]} is not ours: give the bot a database or a"
-            " schema of its own"
-        )
-
-
 def holds_data(conn: copying.Connection, target: Target, embedded: str) -> bool:
     """Return whether data would be lost with these tables.
 
@@ -172,22 +161,6 @@ def holds_data(conn: copying.Connection, target: Target, embedded: str) -> bool:
         if rows.fetchone() is not None:
             return True
     return False
-
-
-def clear_target(
-    conn: copying.Connection, target: Target, stamp: str, *, keeps: bool
-) -> str | None:
-    """Drop the tables, or, if `keeps`, move them to a new schema and return its name."""
-    if not keeps:
-        if target.tables:
-            conn.execute(sql.SQL("DROP TABLE {}").format(target.names))
-        return None
-    aside = f"{target.schema}_replaced_{stamp}".lower()
-    conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(aside)))
-    for name in sorted(target.tables):
-        move = sql.SQL("ALTER TABLE {} SET SCHEMA {}")
-        conn.execute(move.format(sql.Identifier(name), sql.Identifier(aside)))
-    return aside
 
 
 def _one(conn: copying.Connection, statement: str, *given: object) -> tuple[Any, ...]:
@@ -293,8 +266,16 @@ class Destination:
         Return the schema that the former tables were moved to, which has `stamp` in its name; None
         if they held no data. Raises BotError; nothing is changed then.
         """
-        with _unused(self.conn, self.found, self.beats) as tx:
-            aside = clear_target(self.conn, self.found, stamp, keeps=self.has_data)
+        conn, found = self.conn, self.found
+        aside = f"{found.schema}_replaced_{stamp}".lower() if self.has_data else None
+        with _unused(conn, found, self.beats) as tx:
+            if aside:
+                conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(aside)))
+                for name in sorted(found.tables):
+                    move = sql.SQL("ALTER TABLE {} SET SCHEMA {}")
+                    conn.execute(move.format(sql.Identifier(name), sql.Identifier(aside)))
+            elif found.tables:
+                conn.execute(sql.SQL("DROP TABLE {}").format(found.names))
             engine.migrate(tx)
             copying.load(self.conn, path, copying.read_tables(len(migrations.MIGRATIONS)))
             checks.accept_timeline(tx)
@@ -310,7 +291,13 @@ def open_destination(url: str, embedded: str, refusal: str | None) -> Iterator[D
     """
     with open_session(url) as conn:
         found = examine_target(conn)
-        refuse_strangers(found)
+        known = copying.list_tables(found.version) if found.version else frozenset()
+        strangers = sorted(found.tables - known - {"migrations"})
+        if strangers and not found.is_newer:  # they would be moved too
+            raise errors.BotError(
+                f"the table {found.schema}.{strangers[0]} is not ours: give the bot a database or"
+                " a schema of its own"
+            )
         has_data = holds_data(conn, found, embedded)
         if has_data and refusal:
             raise errors.BotError(f"{urls.safe_url(url)}: holds data: {refusal}")
