@@ -44,7 +44,7 @@ class SqliteDatabase(database.Database):
         private_files.make_folder(Path(path).parent)
         private_files.make_file(path)
         self.health = database.Health()
-        self._writer = sqlite_writer.Writer(path, _connect(path), self.health)
+        self._writer = sqlite_writer.Writer(path, _connect(path), self.health, self.wake)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
         self._idle = [_connect(path) for _ in range(READERS)]
         self._loop_reader = _connect(path)
@@ -125,9 +125,7 @@ class SqliteDatabase(database.Database):
     async def _enqueue(self, work: Callable[[database.Transaction], T], *, in_thread: bool) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.enqueue(
-            work, future, sqlite_writer.LoopCaller(loop, self.wake), in_thread=in_thread
-        )
+        self._writer.enqueue(work, future, loop, in_thread=in_thread)
         return await future
 
     def _read(self, work: Callable[[database.Transaction], T]) -> T:

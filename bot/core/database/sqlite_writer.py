@@ -140,21 +140,13 @@ FILE_MOVED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCaller:
-    """A caller's event loop, and the function that wakes the listeners of a topic there."""
-
-    loop: asyncio.AbstractEventLoop
-    wake: Callable[[str], None]
-
-
 @dataclass(slots=True)
 class QueuedTransaction:
     """A transaction in the writer's queue."""
 
     work: Callable[[database.Transaction], Any]
-    caller: LoopCaller | None
-    """None if the caller has no event loop."""
+    loop: asyncio.AbstractEventLoop | None
+    """The caller's event loop, if it has one."""
     deadline: float
     """In monotonic seconds; until then it waits for other processes."""
     future: Future[Any] | asyncio.Future[Any]
@@ -190,14 +182,21 @@ class Writer:
     process writes, all transactions.
     """
 
-    def __init__(self, path: str, conn: sqlite3.Connection, health: database.Health) -> None:
+    def __init__(
+        self,
+        path: str,
+        conn: sqlite3.Connection,
+        health: database.Health,
+        wake: Callable[[str], None],
+    ) -> None:
+        """`wake` wakes the listeners of a topic; it is called on the event loop of a caller."""
         self._path = path
         self._conn = conn
         self._conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, until the deadlines
         self._conn.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         self._changes = 0
         self._file = urls.file_identity(path)
-        self._health = health
+        self._health, self._wake = health, wake
         self.count: Callable[..., None] = database.count_nothing
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
@@ -230,28 +229,28 @@ class Writer:
         self,
         work: Callable[[database.Transaction], Any],
         future: Future[Any] | asyncio.Future[Any],
-        caller: LoopCaller | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
         *,
         in_thread: bool = True,
     ) -> None:
         """Queue a transaction.
 
-        A `caller` must call this from its event loop and gets the result there; the transaction
-        also runs there unless `in_thread`. Without a caller it runs in the writer's thread.
+        A caller must call this from its event `loop` and gets the result there; the transaction
+        also runs there unless `in_thread`. Without a loop it runs in the writer's thread.
         """
         deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
-        one = QueuedTransaction(work, caller, deadline, future, in_thread)
+        one = QueuedTransaction(work, loop, deadline, future, in_thread)
         with self._lock:
             self._queue.append(one)
             self._for_thread += in_thread
             if self._busy:
                 return
-            if caller is None or in_thread or self._closing.is_set():
+            if loop is None or in_thread or self._closing.is_set():
                 self._thread.submit(self._serve)
                 self._busy = True
-            elif self._called is not caller.loop:
-                caller.loop.call_soon(self._serve_on_loop)
-                self._called = caller.loop
+            elif self._called is not loop:
+                loop.call_soon(self._serve_on_loop)
+                self._called = loop
 
     def close(self) -> None:
         """Finish the queue, then close; wait for no lock of another process."""
@@ -310,15 +309,15 @@ class Writer:
 
     def _call_loop(self) -> bool:
         """Make the loop of the first caller serve the queue; return False if it can't."""
-        caller = self._queue[0].caller
-        if caller is None or self._closing.is_set():
+        loop = self._queue[0].loop
+        if loop is None or self._closing.is_set():
             return False
-        if self._called is not caller.loop:
+        if self._called is not loop:
             try:
-                caller.loop.call_soon_threadsafe(self._serve_on_loop)
+                loop.call_soon_threadsafe(self._serve_on_loop)
             except RuntimeError:  # it is closed
                 return False
-            self._called = caller.loop
+            self._called = loop
         return True
 
     def _serve_group(self) -> None:
@@ -351,15 +350,25 @@ class Writer:
             if one.error is None:
                 for name, *labels in one.counts:
                     self.count(name, *labels)
-            if one.caller is None:
+            if one.loop is None:
                 one.answer()  # commands print their errors themselves
                 continue
             if isinstance(one.error, errors.StorageError):
                 self._health.failed(str(one.error))
-            by_loop[one.caller.loop].append(one)
+            by_loop[one.loop].append(one)
         for loop, waiting in by_loop.items():
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_answer, waiting)
+                loop.call_soon_threadsafe(self._answer, waiting)
+
+    def _answer(self, group: list[QueuedTransaction]) -> None:
+        """Wake the listeners of a group's topics on this event loop, then answer its callers."""
+        for one in group:
+            with _logged_errors():
+                for topic in one.topics if one.error is None else ():
+                    self._wake(topic)
+        for one in group:
+            with _logged_errors():
+                one.answer()
 
     def _run_and_commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
         """Run a group in one commit; return the transactions that are not answered yet."""
@@ -439,18 +448,6 @@ class Writer:
                 self._finish(late)
                 group = [one for one in group if one.deadline > now]
         return group
-
-
-def _answer(group: list[QueuedTransaction]) -> None:
-    """Wake the listeners of a group's topics on this event loop, then answer its callers."""
-    for one in group:
-        if one.caller is not None and one.error is None and one.topics:
-            with _logged_errors():
-                for topic in one.topics:
-                    one.caller.wake(topic)
-    for one in group:
-        with _logged_errors():
-            one.answer()
 
 
 @contextmanager

@@ -300,26 +300,24 @@ class Worker:
             if dead_letter(tx):
                 self._handler.on_dead_letter(tx, message)
 
-        try:
-            await self._db.transaction_until_stored(dead_letter_and_call)
-        except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._queue.name, reason=str(error))
-        except Exception:
-            log.exception("message buried alone", queue=self._queue.name, id=message.id)
+        if not await self._store(message, dead_letter_and_call, "message buried alone"):
             await self._store(message, dead_letter)
 
     async def _store(
         self,
         message: outbox.Message,
         change: Callable[[database.Transaction], object],
-    ) -> None:
-        """Store how the lease of a message ends."""
+        failed_event: str = "message stays leased",
+    ) -> bool:
+        """Store how the lease of a message ends; return False if `change` raised an error."""
         try:
             await self._db.transaction_until_stored(change)
         except errors.NoLongerLead as error:
             log.debug("message is another's", queue=self._queue.name, reason=str(error))
         except Exception:
-            log.exception("message stays leased", queue=self._queue.name, id=message.id)
+            log.exception(failed_event, queue=self._queue.name, id=message.id)
+            return False
+        return True
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         """Wake the loop if messages wait for room; the end of the lease wakes it for the lane."""

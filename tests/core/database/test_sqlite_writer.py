@@ -16,7 +16,6 @@ import pytest
 from bot.core.database import sqlite_writer
 from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
-from bot.core.database.sqlite_writer import LoopCaller
 from bot.core.errors import ConstraintError, StorageError
 from tests.support.databases import PUT, SQLITE, PausedWriter, fail, orphan, put, sqlite, there
 from tests.support.machine_faults import locked
@@ -56,7 +55,7 @@ async def test_one_call_of_the_loop_answers_all_of_a_commit(
     monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
     names = [f"{number:02d}" for number in range(20)]
     await held.together(*(db.transaction(partial(put, name=name)) for name in names))
-    assert calls.count(sqlite_writer._answer) == 1
+    assert calls.count(sqlite(db)._writer._answer) == 1
 
 
 async def test_each_transaction_sees_earlier_changes_and_a_failing_one_is_rolled_back_alone(
@@ -224,9 +223,8 @@ async def test_code_without_an_event_loop_waits_for_none(db: Database) -> None:
 def test_what_an_ended_event_loop_left_is_stored_with_the_next(db: Database) -> None:
     loop = asyncio.new_event_loop()
     with closing(loop):
-        caller = LoopCaller(loop, db.wake)
         work = partial(put, name="left")
-        sqlite(db)._writer.enqueue(work, loop.create_future(), caller, in_thread=False)
+        sqlite(db)._writer.enqueue(work, loop.create_future(), loop, in_thread=False)
     db.run(partial(put, name="next"))
     assert there(db) == ["left", "next"]
 
@@ -381,6 +379,7 @@ async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Databas
     def wake(_topic: str) -> None:
         raise LookupError
 
+    sqlite(db)._writer._wake = wake
     loop = asyncio.get_running_loop()
     futures: list[asyncio.Future[str]] = [loop.create_future() for _ in range(2)]
 
@@ -389,7 +388,7 @@ async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Databas
         return "told"
 
     for future in futures:
-        sqlite(db)._writer.enqueue(woken, future, LoopCaller(loop, wake))
+        sqlite(db)._writer.enqueue(woken, future, loop)
     async with asyncio.timeout(SECONDS):
         assert await asyncio.gather(*futures) == ["told", "told"]
 
