@@ -224,7 +224,7 @@ CHAT = """
         payments BIGINT NOT NULL,
         -- the quantity sold, one per payment unless a payer took several
         pieces BIGINT NOT NULL DEFAULT 0,
-        -- billions, rest: parts of the sum in minor units (core/database/tables.py)
+        -- billions, rest: parts of the sum in minor units (core/database/database.py)
         billions BIGINT NOT NULL DEFAULT 0,
         rest BIGINT NOT NULL DEFAULT 0,
         PRIMARY KEY (listing_id, currency, settlement)

@@ -56,7 +56,7 @@ SERVICE = """
         codes_count BIGINT NOT NULL DEFAULT 0,  -- the last unit that has a code
         -- units up to `codes_count` without a code, because their goods were different
         codes_skipped BIGINT NOT NULL DEFAULT 0,
-        -- volume_billions, volume_rest: the sum of all payments (core/database/tables.py)
+        -- volume_billions, volume_rest: the sum of all payments (core/database/database.py)
         volume_billions BIGINT NOT NULL DEFAULT 0,
         volume_rest BIGINT NOT NULL DEFAULT 0,
         -- raised_billions, raised_rest: the sum that counts towards the `goal`: payments that took
