@@ -14,24 +14,21 @@ from pydantic.alias_generators import to_camel
 from bot.core import brand, exact_json
 from bot.interface import fields, vocabulary
 
+
+def _schema(**extra: Any) -> Any:
+    return Field(json_schema_extra=extra)
+
+
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
-Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Id: TypeAlias = Annotated[str, Field(json_schema_extra={"pattern": fields.ID_PATTERN})]
-DeliveryId: TypeAlias = Annotated[
-    str, Field(json_schema_extra={"pattern": fields.DELIVERY_ID_PATTERN})
-]
-Owner: TypeAlias = Annotated[str, Field(json_schema_extra={"pattern": fields.OWNER_PATTERN})]
-AccentColor: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": [*brand.COLOURS]})]
-EmailState: TypeAlias = Annotated[
-    str, Field(json_schema_extra={"enum": ["unconfirmed", "confirmed", "ended"]})
-]
-PayoutKind: TypeAlias = Annotated[
-    str, Field(json_schema_extra={"enum": [*vocabulary.PAYOUT_KINDS]})
-]
-Event: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": [*vocabulary.WebhookEvent]})]
-Status: TypeAlias = Annotated[
-    str, Field(json_schema_extra={"enum": [*vocabulary.Status, vocabulary.NO_PAYOUT]})
-]
+Time: TypeAlias = Annotated[str, _schema(format="date-time")]
+Id: TypeAlias = Annotated[str, _schema(pattern=fields.ID_PATTERN)]
+DeliveryId: TypeAlias = Annotated[str, _schema(pattern=fields.DELIVERY_ID_PATTERN)]
+Owner: TypeAlias = Annotated[str, _schema(pattern=fields.OWNER_PATTERN)]
+AccentColor: TypeAlias = Annotated[str, _schema(enum=[*brand.COLOURS])]
+EmailState: TypeAlias = Annotated[str, _schema(enum=["unconfirmed", "confirmed", "ended"])]
+PayoutKind: TypeAlias = Annotated[str, _schema(enum=[*vocabulary.PAYOUT_KINDS])]
+Event: TypeAlias = Annotated[str, _schema(enum=[*vocabulary.WebhookEvent])]
+Status: TypeAlias = Annotated[str, _schema(enum=[*vocabulary.Status, vocabulary.NO_PAYOUT])]
 
 
 def _never_null(schema: dict[str, Any]) -> None:
