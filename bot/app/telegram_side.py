@@ -43,7 +43,7 @@ from bot.chat.telegram.intake import KINDS, RETRIES, WEBHOOK_PATH, Intake, Polle
 from bot.core import errors
 from bot.core.database import database, vault
 from bot.core.ops import readiness
-from bot.core.outbox import paces, worker
+from bot.core.outbox import lanes, worker
 from bot.core.text import translations
 from bot.interface import vocabulary
 
@@ -286,7 +286,7 @@ class TelegramLead:
         if self._db.engine == "postgresql":
             now = self._parts.now
             await self._db.transaction_until_stored(
-                lambda tx: paces.postpone(tx, messages, now(), MOST_SKEW)
+                lambda tx: lanes.postpone(tx, messages, now(), MOST_SKEW)
             )
         sender = self._sender(self._parts.bots.messages)
         queue_handler = worker.QueueHandler(

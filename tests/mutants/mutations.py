@@ -32,7 +32,7 @@ THEMES = {
     "idempotency": ["service/requests/idempotency.py", "chat/payments/create_*.py"],
     "rate limits": [
         "service/api/rate_limits.py", "core/net/rates.py", "service/rails/host_calls.py",
-        "core/outbox/host_budgets.py", "core/outbox/paces.py",
+        "core/outbox/host_budgets.py", "core/outbox/lanes.py",
     ],
     "digests": ["chat/cards/alerts.py", "core/outbox/groups.py"],
     "leases": ["core/outbox/*.py"],

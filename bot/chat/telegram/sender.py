@@ -32,7 +32,7 @@ from bot.chat.store import link_rows, message_rows, post_rows
 from bot.chat.telegram import receipt_calls, transport
 from bot.core import errors
 from bot.core.database import database
-from bot.core.outbox import lanes, outbox, paces, queue_policy
+from bot.core.outbox import lanes, outbox, queue_policy
 
 if TYPE_CHECKING:
     from telegram import Bot
@@ -107,7 +107,7 @@ class Sender:
         self._may_call = may_call
         self._calls = message_calls.MessageCalls(db, queues, now)
         self._receipts = receipts
-        self._slots = paces.SlotWait(queues.messages.pace, now)
+        self._slots = lanes.SlotWait(queues.messages.pace, now)
 
     async def send(self, message: outbox.Message) -> None:
         """Send or edit one message in the chat of its lane.
@@ -171,7 +171,7 @@ class Sender:
     ) -> None:
         queue, message, now = attempt.queue, attempt.message, self._now()
         self._count(tx, message, "repeated" if _is_repetition(message) else "sent")
-        paces.restart_interval(tx, queue, message.lane, now)
+        lanes.restart_interval(tx, queue, message.lane, now)
         if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
             self._calls.record(tx, attempt.call, message.lane, sent)
             place = attempt.call.place

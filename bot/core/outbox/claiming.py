@@ -18,7 +18,7 @@ import structlog
 
 from bot.core import errors
 from bot.core.database import database
-from bot.core.outbox import bulk_changes, fairness, groups, lanes, paces, queue_policy
+from bot.core.outbox import bulk_changes, fairness, groups, lanes, queue_policy
 
 Claimed: TypeAlias = tuple[database.Row, Any, str, int]
 """A message's row before this attempt, its body, its lease, and the time when it may go."""
@@ -66,7 +66,7 @@ class Claiming:
         ahead: int = 0,
     ) -> None:
         self._tx, self._queue, self._now, self._owner = tx, queue, now, owner
-        self._slots = paces.Slots(tx, queue, now, ahead)
+        self._slots = lanes.Slots(tx, queue, now, ahead)
         self._groups = groups.LaneGroups(tx, queue, now)
 
     def take(self, room: int) -> list[Claimed]:
@@ -226,7 +226,7 @@ def gather_waiting(
     waiting = tx.query(BEHIND, **where, id=row["id"], most=MAX_GATHERED)
     may_go = itertools.takewhile(lambda it: it["due_at"] <= now and not it["uncertain"], waiting)
     behind = list(may_go)
-    if not behind or not paces.has_backlog(tx, queue, row["lane"], now):
+    if not behind or not lanes.has_backlog(tx, queue, row["lane"], now):
         return row
     try:
         joined = queue.gather(queue.decode(it["body"]) for it in (row, *behind))
@@ -260,7 +260,7 @@ def next_claim(
 ) -> NextClaim:
     """Return when the next claim is useful: with `ahead` (ms) it takes several slots at once."""
     full = fairness.full_classes(tx, queue)
-    arrival_at = paces.arrival_at(tx, queue, lanes.WHOLE_QUEUE, now)
+    arrival_at = lanes.arrival_at(tx, queue, lanes.WHOLE_QUEUE, now)
     rests_until = (queue.pace.next_at(arrival_at) if queue.pace else 0) - ahead // 2
     opens = lanes.first_open(tx, queue, full)
     if (call := groups.LaneGroups(tx, queue, now).next_call()) is not None:

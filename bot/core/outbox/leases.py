@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from bot.core.database import database
-from bot.core.outbox import fairness, groups, lanes, paces, queue_policy
+from bot.core.outbox import fairness, groups, lanes, queue_policy
 
 CRASH_DELAYS = queue_policy.RetryTable(
     tuple(seconds * queue_policy.SECOND for seconds in (0, 0, 2, 4, 8, 16, 30, 60))
@@ -281,6 +281,6 @@ def _correct_times(tx: database.Transaction, queue: queue_policy.Queue, now: int
         if lane.startswith(lanes.ACCOUNT):
             arrival_at = fairness.clock_of(tx, queue, lane, now)
         else:
-            arrival_at = paces.arrival_at(tx, queue, lane, now)
+            arrival_at = lanes.arrival_at(tx, queue, lane, now)
         lanes.store(tx, queue, lane, "arrival_at", arrival_at)
         lanes.reopen(tx, queue, lane)

@@ -15,7 +15,7 @@ from bot.chat.model.queues import make_queues
 from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import claiming, lanes, leases, outbox, paces
+from bot.core.outbox import claiming, lanes, leases, outbox
 from bot.core.outbox.claiming import next_claim
 from bot.core.outbox.lanes import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
@@ -147,7 +147,7 @@ class Run:
                 database = open_database(f"sqlite:///{self.path}/bot.db")
                 self.now, self.skew = self.now - self.skew + skew, skew
                 database.run(lambda tx: leases.recover(tx, MESSAGES, self.now))
-                database.run(lambda tx: paces.postpone(tx, MESSAGES, self.now, SECOND))
+                database.run(lambda tx: lanes.postpone(tx, MESSAGES, self.now, SECOND))
                 database.run(lambda tx: lanes.sweep(tx, MESSAGES, self.now))
         database.run(partial(self.work, until=None))
         database.close()

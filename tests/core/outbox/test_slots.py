@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bot.core.database.database import Database
 from bot.core.outbox import outbox
 from bot.core.outbox.claiming import NextClaim, next_claim
+from bot.core.outbox.lanes import SlotWait
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.paces import SlotWait
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
 from tests.support.outbox_queue import (
     ANN,
