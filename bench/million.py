@@ -27,8 +27,7 @@ from bot.service.notifications import notification_rows
 from bot.service.payments import payment_rows
 from bot.service.payments.settling import PaymentContext
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Rails
-from bot.service.rails.sandbox import SandboxRail
+from bot.service.rails.rail import Rails, SandboxRail
 from bot.service.requests import applications, request_rows
 from bot.service.requests.applications import Credentials
 from bot.service.requests.request import PaymentRequest, Product, Receiver, Terms, Units

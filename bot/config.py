@@ -34,7 +34,6 @@ from bot.core.money import amounts
 from bot.core.net import mail, rates, webhook_addresses
 from bot.core.text import contacts, links
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
 
 logging.getLogger("dotenv").setLevel(logging.ERROR)  # `find_unknown` reports unreadable lines
 
@@ -141,15 +140,15 @@ def _network(values: tuple[str, ...]) -> None:
 
 
 def _rails(values: tuple[str, ...]) -> tuple[str, ...]:
-    known = f"write {payout_account.SANDBOX}, or any of {', '.join(vocabulary.PAYOUT_KINDS)}"
+    known = f"write {vocabulary.SANDBOX}, or any of {', '.join(vocabulary.PAYOUT_KINDS)}"
     if not values:
         raise ValueError(known)
     for value in values:
-        if value not in (payout_account.SANDBOX, *vocabulary.PAYOUT_KINDS):
+        if value not in (vocabulary.SANDBOX, *vocabulary.PAYOUT_KINDS):
             raise ValueError(f"{value!r} isn't a way to pay: {known}")
     if len(set(values)) != len(values):
         raise ValueError("name each way to pay once")
-    if payout_account.SANDBOX in values and len(values) > 1:
+    if vocabulary.SANDBOX in values and len(values) > 1:
         raise ValueError(f"test money and real money can't be offered together: {known}")
     return values
 
@@ -209,7 +208,7 @@ class Settings(BaseSettings):
     instrument_currency: Annotated[str, _checked(amounts.exponent)] | None = None
     smtp_url: Annotated[SecretStr, _checked(mail.parse_server)] | None = None
     smtp_from: Annotated[str, _checked(mail.parse_sender)] | None = None
-    rails: Annotated[Names, AfterValidator(_rails)] = (payout_account.SANDBOX,)
+    rails: Annotated[Names, AfterValidator(_rails)] = (vocabulary.SANDBOX,)
     rail_allow: Annotated[str, _checked(webhook_addresses.AllowList.parse)] = ""
     claim_hours: Annotated[int, Field(ge=1, le=2160)] = 168
     rates_urls: Annotated[
@@ -231,7 +230,7 @@ class Settings(BaseSettings):
     @property
     def test_money(self) -> bool:
         """True if the embedded service accepts test money."""
-        return self.rails == (payout_account.SANDBOX,)
+        return self.rails == (vocabulary.SANDBOX,)
 
     @property
     def url(self) -> str:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from bot import config
+from bot.interface import vocabulary
 from bot.sandbox.web import server
 from bot.sandbox.web.mailbox import Mailbox
 from bot.sandbox.world import people
 from bot.sandbox.world.world import TOKEN, World
-from bot.service.payouts import payout_account
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -52,7 +52,7 @@ def prepare_demo(settings: config.Settings) -> DemoEnvironment:
         "bot_token": SecretStr(TOKEN),
         "telegram_api_url": here,
         "telegram_mode": "polling",
-        "rails": (payout_account.SANDBOX,),
+        "rails": (vocabulary.SANDBOX,),
         "database_url": settings.database_url if chosen else DEMO_DATABASE,
     }
     closers = [world.close]

@@ -11,7 +11,6 @@ from bot.core.ops import metrics
 from bot.core.outbox import host_budgets
 from bot.interface import vocabulary
 from bot.service.notifications import notification
-from bot.service.payouts import payout_account
 from bot.service.requests import request
 
 DATABASE = (
@@ -49,7 +48,7 @@ SERVICE = (
         "Checkouts by kind of money and the state that they came into; lapses aren't counted.",
         ("kind", "state"),
         (
-            (payout_account.SANDBOX, *vocabulary.PAYOUT_KINDS),
+            (vocabulary.SANDBOX, *vocabulary.PAYOUT_KINDS),
             tuple(
                 one for one in vocabulary.CheckoutState if one != vocabulary.CheckoutState.LAPSED
             ),

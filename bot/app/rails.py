@@ -13,8 +13,7 @@ from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.ops import metrics
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
-from bot.service.rails import exchange_rates, host_calls, rail, rates_job, sandbox
+from bot.service.rails import exchange_rates, host_calls, rail, rates_job
 
 
 def build_rails(
@@ -33,8 +32,8 @@ def _build(
     """Import and build a rail."""
     allow = webhook_addresses.AllowList.parse(settings.rail_allow)
     match kind:
-        case payout_account.SANDBOX:
-            return sandbox.SandboxRail()
+        case vocabulary.SANDBOX:
+            return rail.SandboxRail()
         case vocabulary.BANK:
             from bot.service.rails import bank
 

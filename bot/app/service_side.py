@@ -20,8 +20,7 @@ from bot.service.goods import files
 from bot.service.notifications import notification_queues, payer_letters, recipients
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages import app
-from bot.service.payments import settling
-from bot.service.payouts import account_rows, payout_accounts
+from bot.service.payments import account_rows, payout_accounts, settling
 from bot.service.rails import host_calls, rates_job
 from bot.service.requests import app_rows, applications, idempotency, request_commands, request_rows
 

@@ -113,6 +113,7 @@ class NotificationState(StrEnum):
 OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """References by which an application tells its sellers apart."""
 
+SANDBOX = "sandbox"
 BANK, LIGHTNING, LNBITS, NWC = "bank", "lightning", "lnbits", "nwc"
 PAYOUT_KINDS = (BANK, LIGHTNING, LNBITS, NWC)
 """The kinds of real money, in the order in which they are offered."""

@@ -8,9 +8,9 @@ from functools import partial
 
 from bot.core.database.database import Database
 from bot.interface.vocabulary import BANK, LIGHTNING, LNBITS
+from bot.service.payments import account_rows
+from bot.service.payments.account_rows import PayoutAccount
 from bot.service.payments.settling import PaymentContext
-from bot.service.payouts import account_rows
-from bot.service.payouts.payout_account import PayoutAccount
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import (
     Arrived,
@@ -20,10 +20,10 @@ from bot.service.rails.rail import (
     PayWith,
     PollAnswer,
     Rails,
+    SandboxRail,
     Unavailable,
     Waiting,
 )
-from bot.service.rails.sandbox import SandboxRail
 from tests.simulation.request_twins import CAP
 
 RESERVATION, CLAIMS = 60_000, 300_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.core.errors import MoneyError
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.sandbox import DELAY
+from bot.service.rails.rail import SANDBOX_DELAY
 from bot.service.requests.request import ExchangeRate
 from tests.support.checkout_steps import hear
 from tests.support.service_harness import ServiceHarness
@@ -172,7 +172,7 @@ async def cancelled(scene: Scene) -> str:
 
 async def late(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "late")
-    scene.service.clock.advance(RESERVATION + DELAY / 1000)
+    scene.service.clock.advance(RESERVATION + SANDBOX_DELAY / 1000)
     await scene.settle()
     return where
 
@@ -182,14 +182,14 @@ async def oversold(scene: Scene) -> str:
     where = await _paid(scene, path, "late")
     scene.service.clock.advance(RESERVATION)
     await scene.service.pay(path.rpartition("/")[2], "o" * 32)
-    scene.service.clock.advance(DELAY / 1000)
+    scene.service.clock.advance(SANDBOX_DELAY / 1000)
     await scene.settle()
     return where
 
 
 async def underpaid(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "underpaid")
-    scene.service.clock.advance(DELAY / 1000)
+    scene.service.clock.advance(SANDBOX_DELAY / 1000)
     await scene.settle()
     return where
 

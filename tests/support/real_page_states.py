@@ -13,7 +13,7 @@ from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
 from bot.service.checkouts import claiming
 from bot.service.checkouts.opening import OPENINGS, OpeningHandler
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.rails.bank import BankRail
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Arrived, Charge, Opened, PayWith, Rails, Unavailable

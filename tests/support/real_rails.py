@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.interface.vocabulary import BANK, LIGHTNING
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.rails.rail import (
     Charge,
     Connected,

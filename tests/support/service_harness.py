@@ -22,11 +22,10 @@ from bot.interface.answers import ErrorAnswer
 from bot.service.api import callers
 from bot.service.api.callers import Service
 from bot.service.pages.app import create_app
+from bot.service.payments.payout_accounts import Payouts
 from bot.service.payments.settling import PaymentContext
-from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Rails
-from bot.service.rails.sandbox import SandboxRail
+from bot.service.rails.rail import Rails, SandboxRail
 from bot.service.requests import applications
 from bot.service.requests.applications import Credentials
 from bot.service.requests.request_commands import Policy

@@ -21,7 +21,7 @@ from bot.core.outbox import queries
 from bot.core.replicas import membership
 from bot.core.text import sanitize
 from bot.service.notifications import payer_letters, recipients
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.rails import exchange_rates
 
 if TYPE_CHECKING:

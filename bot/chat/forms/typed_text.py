@@ -284,7 +284,7 @@ _LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE
 
 
 def read_field(way: str, field: str, text: str) -> str | replies.Problem:
-    """Parse a text for a field of this kind of account (payouts/payout_account.py)."""
+    """Parse a text for a field of this kind of account (service/rails)."""
     if field in _READERS:
         return _READERS[field](text)
     if field == "key":

@@ -20,8 +20,7 @@ from bot.core.net import rates
 from bot.service.api import rate_limits
 from bot.service.checkouts import checkout
 from bot.service.goods import files
-from bot.service.payments import settling
-from bot.service.payouts import payout_accounts
+from bot.service.payments import payout_accounts, settling
 from bot.service.requests import app_rows, applications, request_commands
 
 # Payers' cookies, and the addresses for wallets.

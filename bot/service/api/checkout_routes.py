@@ -16,7 +16,7 @@ from bot.core.net import request_body
 from bot.interface import answers, bodies, fields, refusals, vocabulary
 from bot.service.api import callers, calls, openapi, to_answers
 from bot.service.checkouts import checkout, claiming, polling
-from bot.service.payouts import payout_accounts
+from bot.service.payments import payout_accounts
 from bot.service.requests import idempotency
 
 router = APIRouter(prefix="/v3/checkouts", tags=["checkouts"], route_class=calls.ApplicationRoute)

@@ -11,8 +11,7 @@ from bot.interface import answers, fields, parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.goods import contents
 from bot.service.notifications import notification, webhooks
-from bot.service.payments import payment_reports
-from bot.service.payouts import payout_account
+from bot.service.payments import account_rows, payment_reports
 from bot.service.rails import rail
 from bot.service.requests import request
 
@@ -280,8 +279,8 @@ def _payment_fields(
 def _how(paid: request.Payment) -> dict[str, Any]:
     """Return how money arrived; nothing for test money that arrived whole and without a claim."""
     is_plain = (
-        paid.rail == payout_account.SANDBOX
-        and paid.external_id == f"{payout_account.SANDBOX}-{paid.checkout_id}"
+        paid.rail == vocabulary.SANDBOX
+        and paid.external_id == f"{vocabulary.SANDBOX}-{paid.checkout_id}"
     )
     if is_plain and paid.state is not request.PaymentState.UNDERPAID:
         return {}
@@ -379,10 +378,10 @@ def _received(
 
 
 def payout(
-    owner: str, account: rail.Connected | payout_account.PayoutAccount
+    owner: str, account: rail.Connected | account_rows.PayoutAccount
 ) -> answers.PayoutAnswer:
     """Return an account; one that was checked and not stored has neither an id nor a time."""
-    stored = account if isinstance(account, payout_account.PayoutAccount) else None
+    stored = account if isinstance(account, account_rows.PayoutAccount) else None
     return answers.PayoutAnswer(
         id=stored and stored.id,
         owner=owner,

@@ -8,7 +8,6 @@ from typing import Any
 
 from bot.interface import parts, vocabulary
 from bot.service.checkouts.order import Order
-from bot.service.payouts import payout_account
 from bot.service.rails import rail
 from bot.service.requests import request
 
@@ -129,10 +128,10 @@ class Checkout:
     language: str | None = None
     """Language of the emailed receipt, None if the payer wants no receipt."""
 
-    kind: str = payout_account.SANDBOX
+    kind: str = vocabulary.SANDBOX
     """Kind of the payout account, such as `bank`."""
 
-    way: str = payout_account.SANDBOX
+    way: str = vocabulary.SANDBOX
     """Way to pay, such as `bank:sepa`."""
 
     account_id: str | None = None

@@ -25,7 +25,7 @@ from bot.service.checkouts.checkout import (
     states_before,
     yielding,
 )
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.requests import request, request_rows
 
 # The holder is personal data, stored only while the checkout is open or a cap counts it.

@@ -17,8 +17,7 @@ from bot.core.outbox import groups, host_budgets, outbox, queue_policy, worker
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, inventory, polling
 from bot.service.checkouts.checkout import Checkout
-from bot.service.payments import settling
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows, settling
 from bot.service.rails import host_calls, rail
 from bot.service.requests import request_rows
 

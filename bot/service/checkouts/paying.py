@@ -25,8 +25,7 @@ from bot.service.checkouts.checkout import (
     may_reserve,
 )
 from bot.service.checkouts.order import Order, check_bounds, check_quantity, dearest_order
-from bot.service.payments import payment_rows, settling
-from bot.service.payouts import account_rows, payout_account
+from bot.service.payments import account_rows, payment_rows, settling
 from bot.service.rails import rail
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.request import TOO_FEW, WAY_CLOSED, Payment, PaymentRequest, Quote
@@ -227,7 +226,7 @@ def _begin(
     order = form.order.settled(request.terms)
     account = _account(tx, context, request, form.way)
     details = context.details_of(account) if account else {}
-    rail = context.rails.of(account.kind if account else payout_account.SANDBOX)
+    rail = context.rails.of(account.kind if account else vocabulary.SANDBOX)
     checkout = Checkout(
         id=request_commands.new_id(now),
         request_id=request.id,
@@ -270,14 +269,14 @@ def _account(
     context: settling.PaymentContext,
     request: PaymentRequest,
     way: str | None,
-) -> payout_account.PayoutAccount | None:
+) -> account_rows.PayoutAccount | None:
     """Return the account of the chosen way, None for test money.
 
     Raises NotPayable if there is no account or if the seller removed it after the page was opened,
     and InvalidBody if the way is unknown.
     """
     if context.rails.test_money:
-        if way not in {None, payout_account.SANDBOX}:
+        if way not in {None, vocabulary.SANDBOX}:
             raise errors.InvalidBody(UNKNOWN_WAY)
         return None
     account_rows.keep(tx, request.app_id, request.payout or "")
@@ -297,7 +296,7 @@ def _account(
 
 
 def _paid_to(
-    tx: database.Transaction, account: payout_account.PayoutAccount | None, form: PaymentForm
+    tx: database.Transaction, account: account_rows.PayoutAccount | None, form: PaymentForm
 ) -> dict[str, Any]:
     """Return the checkout fields that identify the payout account.
 
@@ -336,7 +335,7 @@ class Way:
     automatic: bool
     """True if the rail finds the money; otherwise the seller confirms it."""
 
-    account: payout_account.PayoutAccount
+    account: account_rows.PayoutAccount
 
     quote: Quote | None
     """What the payer pays, None while the rate is unknown. If the payer chooses the amount, the
@@ -367,7 +366,7 @@ async def read_ways(
 
 
 def _quote(
-    context: settling.PaymentContext, request: PaymentRequest, account: payout_account.PayoutAccount
+    context: settling.PaymentContext, request: PaymentRequest, account: account_rows.PayoutAccount
 ) -> Quote | None:
     order = dearest_order(request.terms)
     try:
@@ -376,7 +375,7 @@ def _quote(
         return None
 
 
-def _payer_currency(request: PaymentRequest, account: payout_account.PayoutAccount) -> str:
+def _payer_currency(request: PaymentRequest, account: account_rows.PayoutAccount) -> str:
     """Return the currency paid to an account: the price's currency if the account takes it."""
     price = request.terms.currency
     return price if price in account.currencies else account.currencies[0]

@@ -36,8 +36,7 @@ from bot.service.checkouts.checkout import (
     Settlement,
     next_poll,
 )
-from bot.service.payments import settling
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows, settling
 from bot.service.rails import host_calls
 from bot.service.rails.rail import Arrived, InvalidWalletAnswer, Opened, PollAnswer, Waiting
 from bot.service.requests import request

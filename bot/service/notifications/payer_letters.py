@@ -18,7 +18,6 @@ from bot.service.checkouts import checkout, checkout_rows
 from bot.service.goods import contents, fulfillment
 from bot.service.notifications import notification, notification_rows, recipients
 from bot.service.payments import payment_reports, payment_rows
-from bot.service.payouts import payout_account
 from bot.service.requests import request_rows
 from bot.service.requests.request import Payment, PaymentRequest
 
@@ -164,7 +163,7 @@ def queue_rejection(
     address = checkout.user_data.get("email", "")
     if checkout.language is None or contacts.ascii_address(address) is None:
         return
-    if checkout.kind == payout_account.SANDBOX and not has_room(tx, now):
+    if checkout.kind == vocabulary.SANDBOX and not has_room(tx, now):
         return
     notice = payment_reports.RejectionNotice(
         address=address,
@@ -267,7 +266,7 @@ def queue_notice(
     (row,) = tx.query(COUNT_LETTERS, id=payment.id)
     if row["letters"] >= MOST_OF_PAYMENT:
         return False
-    test_money = payment.rail == payout_account.SANDBOX
+    test_money = payment.rail == vocabulary.SANDBOX
     if test_money and not has_room(tx, now):
         return False
     notice = payment_reports.PaymentNotice(

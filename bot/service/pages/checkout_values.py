@@ -11,7 +11,6 @@ from bot.service.api import callers, to_answers
 from bot.service.checkouts import paying
 from bot.service.checkouts.checkout import ENDED, Checkout
 from bot.service.pages import page_texts, page_values, render
-from bot.service.payouts import payout_account
 from bot.service.rails import rail
 from bot.service.requests.request import (
     Payment,
@@ -366,8 +365,8 @@ def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
 
 def _confirmed_by(checkout: Checkout) -> str:
     """Return the confirmation method of a payment: a wallet, taps or a bank; '' for test money."""
-    if checkout.kind in {payout_account.SANDBOX, vocabulary.BANK}:
-        return checkout.kind.removeprefix(payout_account.SANDBOX)
+    if checkout.kind in {vocabulary.SANDBOX, vocabulary.BANK}:
+        return checkout.kind.removeprefix(vocabulary.SANDBOX)
     return vocabulary.LIGHTNING if checkout.automatic else page_values.TAP
 
 

@@ -18,7 +18,6 @@ from bot.service.goods import contents, files, fulfillment
 from bot.service.notifications import notification, notification_rows
 from bot.service.pages import checkout_values, page_texts, page_values, render
 from bot.service.payments import payment_rows
-from bot.service.payouts import payout_account
 from bot.service.requests import request_rows
 from bot.service.requests.request import (
     Payment,
@@ -283,7 +282,7 @@ async def receipt(
     received = await fulfillment.read_received(service.db, payment)
     values = receipt_page(locale, found, payment, url, received)
     held = None
-    if payment.rail != payout_account.SANDBOX:
+    if payment.rail != vocabulary.SANDBOX:
         held = await checkout_rows.read(service.db, found.id, payment.checkout_id)
     values |= paid_by(locale, held) if held else dict.fromkeys(("paid_by", "reference", "hash"))
     letter = None

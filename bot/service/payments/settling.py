@@ -20,8 +20,7 @@ from bot.service.checkouts import checkout_rows, inventory
 from bot.service.checkouts.checkout import Checkout, Holder, Settlement
 from bot.service.checkouts.order import ONE, Order, quote, unconvertible, with_amount
 from bot.service.notifications import notification_queues, payer_letters
-from bot.service.payments import payment_rows
-from bot.service.payouts import payout_account
+from bot.service.payments import account_rows, payment_rows
 from bot.service.rails import exchange_rates, rail
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.request import (
@@ -55,7 +54,7 @@ class PaymentContext:
     claims: int = CLAIMS_HELD
     """Milliseconds that a payment awaiting the seller's confirmation keeps its units."""
 
-    details_of: Callable[[payout_account.PayoutAccount], dict[str, Any]] = lambda _account: {}
+    details_of: Callable[[account_rows.PayoutAccount], dict[str, Any]] = lambda _account: {}
     """Unseals the details of an account."""
 
     hint_url: Callable[[str], str | None] = lambda _checkout_id: None
@@ -187,6 +186,6 @@ def _record(
     tx.count("payments", payment.state.value)
     notification_queues.queue_notifications(tx, request, payment)
     if checkout.language is not None and payment.state is not PaymentState.UNDERPAID:
-        test_money = payment.rail == payout_account.SANDBOX
+        test_money = payment.rail == vocabulary.SANDBOX
         payer_letters.queue_receipt(tx, request, payment, checkout.language, test_money=test_money)
     return payment

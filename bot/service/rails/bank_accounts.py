@@ -25,7 +25,6 @@ from stdnum.iso7064 import mod_97_10
 from bot.core import errors
 from bot.core.text import contacts, sanitize
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
 # Characters. Banks refuse or garble characters that their formats don't have, so codes contain the
@@ -114,25 +113,25 @@ def check_iban(text: str) -> str:
     """
     number = iban.compact(text)
     if not _FORM.fullmatch(number):
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.IBAN_FORM,
             "An IBAN starts with two letters and two digits: DE89 3704 0044 …",
         )
     form = numdb.get("iban").info(number)[0][1].get("bban")
     if not form:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.IBAN_COUNTRY,
             f"No country's IBANs start with {number[:2]}. {_TYPO}",
         )
     country = country_name(number)
     length = 4 + sum(map(int, _LENGTH_OF_PART.findall(form)))
     if len(number) != length:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.IBAN_LENGTH,
             f"That IBAN has {len(number)} characters; IBANs from {country} have {length}. {_TYPO}",
         )
     if not mod_97_10.is_valid(number[4:] + number[:4]):
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.IBAN_TYPO,
             f"That IBAN has a typo: its check digits don't match. {_TYPO}",
         )
@@ -140,7 +139,7 @@ def check_iban(text: str) -> str:
         return iban.validate(number, check_country=False)
     except ValidationError:
         message = f"IBANs from {country} have letters and digits in other places. {_TYPO}"
-        raise payout_account.BadDetail(vocabulary.DetailError.IBAN_LETTERS, message) from None
+        raise rail.BadDetail(vocabulary.DetailError.IBAN_LETTERS, message) from None
 
 
 def country_name(number: str) -> str:
@@ -195,23 +194,23 @@ def check_pix_key(text: str) -> tuple[KeyKind, str]:
     if cpf.is_valid(number) and len(set(number)) > 1:
         return KeyKind.CPF, number
     if number.isdecimal() and len(number) == _CPF_DIGITS:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.PIX_CPF,
             "That isn't a CPF: its check digits don't match. If it's a phone number, start it with"
             " +55.",
         )
-    raise payout_account.BadDetail(vocabulary.DetailError.PIX_KEY, _PIX_KEY_KINDS)
+    raise rail.BadDetail(vocabulary.DetailError.PIX_KEY, _PIX_KEY_KINDS)
 
 
 def _email(text: str) -> str:
     address = contacts.ascii_address(text)
     if address is None:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.PIX_EMAIL,
             "That isn't an email address. Enter the key as your bank's app shows it.",
         )
     if len(address) > LONGEST_PIX_KEY:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.TOO_LONG,
             f"That's {len(address)} characters; the limit is {LONGEST_PIX_KEY}.",
         )
@@ -222,7 +221,7 @@ def _phone(text: str) -> str:
     number = contacts.phone_digits(text) or ""
     national = number.removeprefix(_BRAZIL)
     if not number.startswith(_BRAZIL) or len(national) not in _NATIONAL_DIGITS:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.PIX_PHONE,
             "Enter the phone number with +55, the area code and the number: +55 11 98765-4321.",
         )
@@ -317,7 +316,7 @@ class _Fields:
         line = self.text(name, LONGEST_ID, code=True)
         try:
             return check(line) if line else None
-        except payout_account.BadDetail as error:
+        except rail.BadDetail as error:
             self.problem(name, error.wrong, str(error))
             return None
 
@@ -331,7 +330,7 @@ class _Fields:
 
     def refuse_others(self) -> None:
         """Add a problem for each unknown field."""
-        self.problems += payout_account.unknown_fields(self._details, self._known, self._path)
+        self.problems += rail.unknown_fields(self._details, self._known, self._path)
 
     def problem(self, name: str, wrong: vocabulary.DetailError, message: str) -> None:
         self.problems.append(errors.FieldProblem(f"{self._path}.{name}", message, wrong.value))
@@ -384,7 +383,7 @@ def _sepa_iban(text: str) -> str:
     number = check_iban(text)
     if number[:2] not in SEPA_COUNTRIES:
         country = country_name(number)
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.NOT_SEPA,
             f"Accounts in {country} can't receive SEPA transfers.",
         )
@@ -393,7 +392,7 @@ def _sepa_iban(text: str) -> str:
 
 def _no_qr_iban(number: str) -> str:
     if is_qr_iban(number):
-        raise payout_account.BadDetail(vocabulary.DetailError.QR_IBAN, _QR_IBAN)
+        raise rail.BadDetail(vocabulary.DetailError.QR_IBAN, _QR_IBAN)
     return number
 
 
@@ -412,7 +411,7 @@ def _read_upi(fields: _Fields) -> dict[str, Any]:
 
 def _upi_id(text: str) -> str:
     if not _UPI_ID.fullmatch(text):
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.UPI_FORM,
             "A UPI ID is a name, @ and the name of a bank or app: anna@okbank.",
         )
@@ -428,7 +427,7 @@ def _read_swiss(fields: _Fields) -> dict[str, Any]:
 def _swiss_iban(text: str) -> str:
     number = check_iban(text)
     if number[:2] not in SWISS_COUNTRIES:
-        raise payout_account.BadDetail(
+        raise rail.BadDetail(
             vocabulary.DetailError.NOT_SWISS,
             "A Swiss QR-bill needs an account in Switzerland or Liechtenstein, whose IBAN starts"
             " with CH or LI.",

@@ -18,7 +18,6 @@ from urllib.parse import urlencode
 from bot.core import errors
 from bot.core.text import sanitize
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
 from bot.service.rails import invoices, rail, wallet_http
 
 FIELD = "details.address"
@@ -241,7 +240,7 @@ class LightningAddressRail(wallet_http.HttpRail):
 
         Raises InvalidBody.
         """
-        payout_account.check_names(details, "address")
+        rail.check_names(details, "address")
         typed = details.get("address")
         wanted = parse_address(typed if isinstance(typed, str) else "")
         if wanted.port is not None and not self._http.permits(wanted.host, wanted.port):

@@ -17,7 +17,6 @@ from bot.core import errors
 from bot.core.net import webhook_addresses
 from bot.core.text import links, sanitize
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
 from bot.service.rails import invoices, rail, wallet_http
 
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
@@ -49,7 +48,7 @@ class LNbitsRail(wallet_http.HttpRail):
 
         Raises InvalidBody.
         """
-        payout_account.check_names(details, "url", "key")
+        rail.check_names(details, "url", "key")
         url, key = self._typed(details)
         where = webhook_addresses.endpoint(url).host
         known = {"url": url, "key": key}

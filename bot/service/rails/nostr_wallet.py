@@ -18,8 +18,7 @@ from bot.core import errors, exact_json
 from bot.core.net import webhook_addresses
 from bot.core.text import contacts, sanitize
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
-from bot.service.rails import nostr, relay_connection, relays
+from bot.service.rails import nostr, rail, relay_connection, relays
 
 _SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
 """Older wallets write the second scheme. Both occur with and without the two slashes."""
@@ -33,7 +32,7 @@ MOST_RELAYS = 3
 _HTTP = {"wss": "https", "ws": "http"}
 
 
-class BadConnection(payout_account.BadDetail):
+class BadConnection(rail.BadDetail):
     """An unusable connection string; the message says how to fix it, without the secret."""
 
 

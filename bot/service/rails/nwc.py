@@ -12,7 +12,6 @@ from typing import Any
 from bot.core import errors
 from bot.core.net import guarded_transport, http_client, webhook_addresses
 from bot.interface import vocabulary
-from bot.service.payouts import payout_account
 from bot.service.rails import (
     host_calls,
     invoices,
@@ -230,7 +229,7 @@ class NwcRail:
 
         Raises InvalidBody, also for a connection that could spend.
         """
-        payout_account.check_names(details, "connection")
+        rail.check_names(details, "connection")
         text = details.get("connection")
         if not isinstance(text, str):
             raise _refusal(MISSING)

@@ -5,10 +5,14 @@ Amounts are minor units of the payer's currency (`SAT` is whole satoshi), times 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
+
+from bot.core import errors
+from bot.core.text import sanitize
+from bot.interface import vocabulary
 
 
 class SandboxScenario(StrEnum):
@@ -237,3 +241,95 @@ class Rails:
         """Close the connections of all rails."""
         for rail in self._rails.values():
             await rail.close()
+
+
+# Test money, which arrives in the way that the payer chose.
+
+SANDBOX_DELAY = 5_000
+"""Milliseconds until test money arrives if it doesn't arrive at once."""
+
+
+class SandboxRail:
+    """The rail for test money. It does no I/O, and its polls always find the money."""
+
+    kind = vocabulary.SANDBOX
+    test_money = True
+
+    async def connect(self, details: Mapping[str, Any]) -> Connected:
+        """Raise InvalidBody, because test money has no payout account."""
+        del details
+        raise errors.InvalidBody("This server takes test money, which needs no payout account.")
+
+    def open_offline(self, charge: Charge) -> Opened:
+        """Return a checkout that is polled when its money arrives."""
+        is_underpaid = charge.scenario is SandboxScenario.UNDERPAID
+        return Opened(
+            external_id=charge.reference or f"{self.kind}-{charge.checkout_id}",
+            poll_details={"amount": max(1, charge.amount // 2)} if is_underpaid else {},
+            poll_times=_poll_times(charge),
+            claimed=charge.scenario is SandboxScenario.CLAIMED,
+            arrived=Arrived() if charge.scenario.is_at_once else None,
+        )
+
+    async def open(self, charge: Charge) -> Opened:
+        """Return what `open_offline` does."""
+        return self.open_offline(charge)
+
+    async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
+        """Return the money, because polls are scheduled for its arrival."""
+        del charge
+        return Arrived(opened.poll_details.get("amount"))
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return "", because there is no wallet."""
+        del details
+        return ""
+
+    async def close(self) -> None:
+        """Do nothing, because there is no connection."""
+
+
+def _poll_times(charge: Charge) -> tuple[int, ...]:
+    match charge.scenario:
+        case SandboxScenario.LATER | SandboxScenario.TWICE | SandboxScenario.UNDERPAID:
+            return (charge.created_at + SANDBOX_DELAY,)
+        case SandboxScenario.LATE:
+            return (charge.lapses_at + SANDBOX_DELAY,)
+    return ()
+
+
+# Refused details: each message has a code for machines.
+
+LONGEST_NAME = 100
+"""Characters of a field's name that an answer repeats."""
+
+MOST_PROBLEMS = 20
+
+
+class BadDetail(errors.BotError):
+    """A detail that can't be used; the message says how to correct it."""
+
+    def __init__(self, wrong: vocabulary.DetailError, message: str) -> None:
+        super().__init__(message)
+        self.wrong = wrong
+
+
+def check_names(details: Mapping[str, Any], *known: str) -> None:
+    """Raise InvalidBody for fields that are not `known`."""
+    if problems := unknown_fields(details, known, "details"):
+        raise errors.InvalidBody(info=problems)
+
+
+def unknown_fields(
+    details: Mapping[str, Any], known: Iterable[str], path: str
+) -> list[errors.FieldProblem]:
+    """Return a problem for each field that is not `known`."""
+    unknown = sorted(set(details).difference(known))[:MOST_PROBLEMS]
+    return [
+        errors.FieldProblem(
+            f"{path}.{sanitize.line(name, LONGEST_NAME)}",
+            "is not a field of this kind of account",
+            vocabulary.DetailError.UNKNOWN_FIELD.value,
+        )
+        for name in unknown
+    ]

@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote_plus
 from bot.core.text import contacts, links
 from bot.interface import parts, vocabulary
 from bot.service.notifications import notification
-from bot.service.payouts import payout_account
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +423,7 @@ class Payment:
     """What the payer paid in the instrument currency."""
 
     state: PaymentState = PaymentState.PAID
-    rail: str = payout_account.SANDBOX
+    rail: str = vocabulary.SANDBOX
 
     external_id: str = ""
     """Id of the invoice, or the reference of the transfer."""

@@ -16,7 +16,7 @@ from bot.core.database import database
 from bot.interface import parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.notifications import notification
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.requests import request
 
 T = TypeVar("T")

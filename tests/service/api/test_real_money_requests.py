@@ -11,7 +11,7 @@ import pytest
 from stdnum import iso11649
 
 from bot.interface.vocabulary import BANK, LIGHTNING
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.rails import exchange_rates
 from bot.service.rails.bank import BankRail
 from bot.service.rails.exchange_rates import FRESH, StoredRates

@@ -32,7 +32,7 @@ from bot.core.database.vault import Vault
 from bot.service.api import callers
 from bot.service.api.callers import Service
 from bot.service.pages.app import create_app
-from bot.service.payouts.payout_accounts import Payouts
+from bot.service.payments.payout_accounts import Payouts
 from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Rails
 from bot.service.requests import applications

@@ -14,8 +14,7 @@ from bot.core.errors import NotFound
 from bot.core.net.rates import Rate
 from bot.service.checkouts.checkout import Settlement
 from bot.service.payments import settling
-from bot.service.rails.rail import SandboxScenario
-from bot.service.rails.sandbox import DELAY
+from bot.service.rails.rail import SANDBOX_DELAY, SandboxScenario
 from bot.service.requests.request import PaymentState
 from tests.support.checkout_steps import HOOK, ONE, RESERVATION, hear, look, reports, units
 from tests.support.service_harness import DROP, NOON, ServiceHarness, open_service
@@ -36,11 +35,11 @@ async def test_a_later_settlement_pays_when_it_is_reported(service: ServiceHarne
     assert "Waiting for your payment" in waiting.text
     assert (await units(service), await reports(service)) == ((0, 1, 0, 0), [])
     assert await hear(service) == 0
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     assert await hear(service) == 1
     assert await units(service) == (0, 0, 1, 0)
     (payment,) = await service.rows("payments")
-    assert (payment["state"], payment["completed_at"]) == ("paid", NOON + DELAY)
+    assert (payment["state"], payment["completed_at"]) == ("paid", NOON + SANDBOX_DELAY)
     (report,) = await reports(service)
     assert (report.transaction_id, report.remaining_units) == (payment["id"], 0)
     gone_on = await service.anyone.get(answer.headers["location"])
@@ -52,7 +51,7 @@ async def test_a_settlement_reported_twice_pays_once(service: ServiceHarness) ->
     made = await service.create(**DROP, **HOOK)
     answer = await service.pay(made["id"], manner="twice")
     assert "/receipt/" in answer.headers["location"]
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     assert await hear(service) == 1
     assert (await units(service), len(await reports(service))) == ((2, 0, 1, 0), 1)
     assert len(await service.rows("payments")) == 1
@@ -66,7 +65,7 @@ async def test_a_late_settlement_takes_a_remaining_unit(service: ServiceHarness)
     assert "Time&#39;s up" in lapsed.text
     assert f'href="/pay/{made["id"]}"' in lapsed.text
     assert (await service.get(made["id"]))["remainingUnits"] == 1
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     assert await hear(service) == 1
     (payment,) = await service.rows("payments")
     assert (payment["state"], await units(service)) == ("late", (0, 0, 1, 0))
@@ -85,7 +84,7 @@ async def test_an_oversold_payment_is_stored_and_reported(
     late = await service.pay(made["id"], "a" * 32, manner="late")
     service.clock.advance(RESERVATION)
     assert (await service.pay(made["id"], "b" * 32)).status_code == 303
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     assert await hear(service) == 1
     assert await units(service) == (0, 0, 1, 1)
     first, second = await service.db.query("SELECT * FROM payments ORDER BY completed_at")
@@ -138,7 +137,7 @@ async def test_a_settlement_counts_although_the_request_was_deleted_since(
         await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
     else:
         await service.edit(made["id"], {"expirationInSeconds": 1})
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     await hear(service)
     assert (await units(service), len(await reports(service))) == ((2, 0, 1, 0), 1)
     receipt = await service.anyone.get(answer.headers["location"], follow_redirects=True)
@@ -284,7 +283,7 @@ async def test_each_payment_is_logged_once(service: ServiceHarness) -> None:
     with capture_logs() as lines:
         await service.pay(made["id"], manner="twice")
         await service.pay(made["id"])
-        service.clock.advance(DELAY / 1000)
+        service.clock.advance(SANDBOX_DELAY / 1000)
         await hear(service)
     assert [line["event"] for line in lines] == ["payment recorded", "payment reported again"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.service.goods import files
-from bot.service.rails.sandbox import DELAY
+from bot.service.rails.rail import SANDBOX_DELAY
 from tests.support.checkout_steps import hear
 from tests.support.goods import buy, buy_units, delivered, uploaded
 from tests.support.service_harness import DROP, REQUESTS_PATH, ServiceHarness, refusal_code
@@ -107,7 +107,7 @@ async def test_a_file_waits_for_money_of_a_deleted_request_that_another_shared_i
         await service.seller.delete(f"{REQUESTS_PATH}/{deleted}")
         await edit(service, other, {"text": GOOD})
     await files.sweep_files(service.db, service.clock())
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     await hear(service)
     (paid,) = await service.rows("payments")
     path = f"/pay/{gone[0]}/receipt/{paid['id']}"

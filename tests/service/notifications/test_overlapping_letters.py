@@ -18,7 +18,7 @@ from bot.service.checkouts.paying import PaymentForm
 from bot.service.notifications import notification_queues, notification_rows, recipients
 from bot.service.notifications.notification import MOST_OPEN
 from bot.service.notifications.notification_queues import WEBHOOKS
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.requests import applications, idempotency, request_rows
 from bot.service.requests.changes import SellerEdit
 from bot.service.requests.idempotency import CallKey

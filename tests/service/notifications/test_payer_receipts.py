@@ -17,7 +17,7 @@ from bot.service.notifications import (
 )
 from bot.service.notifications.payer_letters import DAY, OF_TEST_MONEY, TO_ALL, TO_PAYER, TOO_LATE
 from bot.service.notifications.recipients import UNSUBSCRIBED
-from bot.service.rails.sandbox import DELAY
+from bot.service.rails.rail import SANDBOX_DELAY
 from bot.service.requests import request_rows
 from bot.service.requests.request import Payment, Quote
 from tests.support.checkout_steps import ONE, RESERVATION, hear
@@ -92,7 +92,7 @@ async def test_a_lapsed_checkout_that_is_paid_late_brings_one_letter(post: Recei
     """In the language of the form that opened it."""
     await post.pay(await post.ask(**ONE), language="de", manner="late")
     assert await post.work() == 0
-    post.service.clock.advance(RESERVATION + DELAY / 1000)
+    post.service.clock.advance(RESERVATION + SANDBOX_DELAY / 1000)
     assert await hear(post.service) == 1
     assert (await post.work(), await hear(post.service), await post.work()) == (1, 0, 0)
     assert post.letters[0]["subject"].startswith("Beleg für Ihre Testzahlung")
@@ -105,7 +105,7 @@ async def test_an_oversold_payment_says_that_the_seller_owes_a_refund(
     await post.pay(request_id, manner="late")
     post.service.clock.advance(RESERVATION)
     await post.pay(request_id, "ben@payer.example")
-    post.service.clock.advance(DELAY / 1000)
+    post.service.clock.advance(SANDBOX_DELAY / 1000)
     assert await hear(post.service) == 1
     assert await post.work() == 2
     late = next(one for one in post.letters if one["to"] == PAYER)

@@ -14,7 +14,7 @@ from bot.service.checkouts.checkout import SETTLED, Checkout
 from bot.service.checkouts.paying import Way
 from bot.service.pages import checkout_values, page_values
 from bot.service.pages.page_texts import Locale, TimedText
-from bot.service.payouts.payout_account import PayoutAccount
+from bot.service.payments.account_rows import PayoutAccount
 from bot.service.rails.rail import PayWith
 from bot.service.requests.request import (
     UNPRICED,

@@ -12,7 +12,7 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.interface.vocabulary import PayerField
 from bot.service.checkouts import order
-from bot.service.rails.sandbox import DELAY
+from bot.service.rails.rail import SANDBOX_DELAY
 from tests.support import checkout_steps
 from tests.support.service_harness import REQUESTS_PATH, URL, ServiceHarness, open_service
 
@@ -224,7 +224,7 @@ async def test_a_receipt_of_oversold_money_can_be_kept_too(service: ServiceHarne
     late = await bought(service, made["id"], manner="late")
     service.clock.advance(service.context.reservation / 1000)
     await bought(service, made["id"], "o")
-    service.clock.advance(DELAY / 1000)
+    service.clock.advance(SANDBOX_DELAY / 1000)
     await checkout_steps.hear(service)
     owed = (await look(service, late)).text
     (where,) = re.findall(r'href="([^"]+)">View receipt</a>', owed)

@@ -23,8 +23,7 @@ from bot.service.checkouts.checkout import Holder, Settlement
 from bot.service.checkouts.paying import PaymentForm
 from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
-from bot.service.payments import settling
-from bot.service.payouts import account_rows, payout_accounts
+from bot.service.payments import account_rows, payout_accounts, settling
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Arrived, SandboxScenario
 from bot.service.requests import changes, request_commands

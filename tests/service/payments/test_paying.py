@@ -15,8 +15,15 @@ from bot.service.checkouts.paying import PaymentForm, PaymentProgress
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments.settling import PaymentContext
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Arrived, Charge, Opened, Rail, Rails, SandboxScenario
-from bot.service.rails.sandbox import SandboxRail
+from bot.service.rails.rail import (
+    Arrived,
+    Charge,
+    Opened,
+    Rail,
+    Rails,
+    SandboxRail,
+    SandboxScenario,
+)
 from tests.support import checkout_steps
 from tests.support.service_harness import DROP, NOON, ServiceHarness
 

@@ -15,7 +15,6 @@ from stdnum import iban, numdb
 
 from bot.core.errors import InvalidBody
 from bot.interface import vocabulary
-from bot.service.payouts.payout_account import BadDetail
 from bot.service.rails import bank_accounts
 from bot.service.rails.bank_accounts import (
     PIX_CHARACTERS,
@@ -24,6 +23,7 @@ from bot.service.rails.bank_accounts import (
     KeyKind,
     fold,
 )
+from bot.service.rails.rail import BadDetail
 
 SEPA = {"scheme": "sepa", "iban": "DE89 3704 0044 0532 0130 00", "name": "Zoë Müller"}
 PIX = {"scheme": "pix", "key": "123.456.789-09", "name": "José Conceição", "city": "Maceió"}

@@ -33,7 +33,7 @@ from bot.service.checkouts.polling import (
     WalletLane,
     groups_of,
 )
-from bot.service.payouts import account_rows
+from bot.service.payments import account_rows
 from bot.service.rails.host_calls import HostCalls
 from bot.service.rails.lnbits import LNbitsRail
 from bot.service.rails.rail import Rails

@@ -7,11 +7,57 @@ account and its secret are deleted when no checkout needs them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bot.core.database import database
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout
-from bot.service.payouts import payout_account
 from bot.service.rails import rail
+
+
+@dataclass(frozen=True, slots=True)
+class PayoutAccount:
+    """An owner's account. An owner has one account per way to pay. Times are epoch ms."""
+
+    id: str
+    app_id: str
+
+    owner: str
+    """The seller within the application."""
+
+    kind: str
+
+    scheme: str
+    """Format of the bank code, such as `sepa`; "" for other kinds."""
+
+    automatic: bool
+    """True if the rail learns of payments itself."""
+
+    currencies: tuple[str, ...]
+
+    label: str
+    """The account's name for people."""
+
+    sealed: str
+    """Its details, encrypted."""
+
+    since: int
+    """Time of the owner's first account of this way; ways are sorted by this time."""
+
+    created_at: int
+
+    retired_at: int | None = None
+    """When it was replaced or removed; money requested earlier may still arrive."""
+
+    @property
+    def way(self) -> str:
+        """Return the name of its way to pay: the kind, plus the scheme for banks."""
+        return f"{self.kind}:{self.scheme}" if self.scheme else self.kind
+
+    def takes(self, currency: str) -> bool:
+        """Return whether a price in this currency can be paid to it. Bank codes never convert."""
+        return self.kind != vocabulary.BANK or currency in self.currencies
+
 
 # 1 if there is an account for the money of a request. With real money: if an account of the named
 # owner takes the request's currency. With test money: unless that owner has connected an account
@@ -81,7 +127,7 @@ def write_offered(tx: database.Transaction, kinds: Iterable[str]) -> None:
         tx.execute(OFFER, kind=kind)
 
 
-def insert(tx: database.Transaction, account: payout_account.PayoutAccount) -> None:
+def insert(tx: database.Transaction, account: PayoutAccount) -> None:
     """Store a new account. Raises ConstraintError if the owner has an account of this way."""
     tx.execute(
         INSERT,
@@ -92,7 +138,7 @@ def insert(tx: database.Transaction, account: payout_account.PayoutAccount) -> N
     )
 
 
-def ways(tx: database.Transaction, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:
+def ways(tx: database.Transaction, app_id: str, owner: str) -> list[PayoutAccount]:
     """Return the owner's accounts of the kinds on offer, in the order of connecting."""
     return [_account(row) for row in tx.query(OFFERED, app_id=app_id, owner=owner)]
 
@@ -102,22 +148,18 @@ def keep(tx: database.Transaction, app_id: str, owner: str) -> None:
     tx.lock(KEEP, app_id=app_id, owner=owner)
 
 
-async def read_own(
-    db: database.Database, app_id: str, owner: str
-) -> list[payout_account.PayoutAccount]:
+async def read_own(db: database.Database, app_id: str, owner: str) -> list[PayoutAccount]:
     """Return the owner's accounts of all kinds, in the order of connecting."""
     return [_account(row) for row in await db.query(OWN, app_id=app_id, owner=owner)]
 
 
-def find(tx: database.Transaction, account_id: str) -> payout_account.PayoutAccount | None:
+def find(tx: database.Transaction, account_id: str) -> PayoutAccount | None:
     """Return an account, even a retired one."""
     row = tx.one(f"{SELECT} a.id = :id", id=account_id)
     return _account(row) if row else None
 
 
-def find_of_app(
-    tx: database.Transaction, app_id: str, account_id: str
-) -> payout_account.PayoutAccount | None:
+def find_of_app(tx: database.Transaction, app_id: str, account_id: str) -> PayoutAccount | None:
     """Return an application's account that is not retired."""
     row = tx.one(f"{LIVE} AND a.id = :id", app_id=app_id, id=account_id)
     return _account(row) if row else None
@@ -125,7 +167,7 @@ def find_of_app(
 
 def find_way(
     tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
-) -> payout_account.PayoutAccount | None:
+) -> PayoutAccount | None:
     """Return the owner's account of the same way as `connected`."""
     kind, scheme = connected.kind, connected.scheme
     row = tx.one(SAME_WAY, app_id=app_id, owner=owner, kind=kind, scheme=scheme)
@@ -156,8 +198,8 @@ def forget_retired(
     return tx.execute(sql, looked_at_until=polled_until, most=most, **wanted)
 
 
-def _account(row: database.Row) -> payout_account.PayoutAccount:
-    return payout_account.PayoutAccount(
+def _account(row: database.Row) -> PayoutAccount:
+    return PayoutAccount(
         **{name: row[name] for name in NAMES},
         automatic=bool(row["automatic"]),
         currencies=tuple(row["currencies"].split()),

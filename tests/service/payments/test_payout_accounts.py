@@ -19,8 +19,8 @@ from bot.core.text import translations
 from bot.interface.vocabulary import BANK, LIGHTNING, DetailError
 from bot.service.api import rate_limits
 from bot.service.checkouts import checkout, inventory
-from bot.service.payouts import account_rows, payout_accounts
-from bot.service.payouts.payout_accounts import Payouts
+from bot.service.payments import account_rows, payout_accounts
+from bot.service.payments.payout_accounts import Payouts
 from bot.service.rails.rail import Rails
 from tests.support import source_tree
 from tests.support.command_line import run_bot

@@ -17,7 +17,7 @@ from bot.core.database import database, vault
 from bot.core.ops import audit
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout
-from bot.service.payouts import account_rows, payout_account
+from bot.service.payments import account_rows
 from bot.service.rails import rail
 from bot.service.requests import idempotency, request_commands
 
@@ -53,7 +53,7 @@ class Payouts:
         kind: str,
         details: Mapping[str, Any],
         key: idempotency.CallKey | None = None,
-    ) -> payout_account.PayoutAccount:
+    ) -> account_rows.PayoutAccount:
         """Connect an account, which replaces the owner's account of the same way.
 
         The same details change nothing, and a repeated call with the same key calls no wallet.
@@ -65,7 +65,7 @@ class Payouts:
             return await self._db.read(lambda tx: _find_own(tx, app_id, made))
         connected = await self.check(app_id, kind, details)
 
-        def store_new(tx: database.Transaction) -> payout_account.PayoutAccount:
+        def store_new(tx: database.Transaction) -> account_rows.PayoutAccount:
             account = self._store(tx, app_id, owner, connected)
             idempotency.keep(tx, key, account.id)
             return account
@@ -88,7 +88,7 @@ class Payouts:
             )
         return await self._probe(app_id, kind, details)
 
-    async def list(self, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:
+    async def list(self, app_id: str, owner: str) -> list[account_rows.PayoutAccount]:
         """Return the owner's accounts in the order of connecting. Raises InvalidBody."""
         self.check_real_money()
         return await account_rows.read_own(self._db, app_id, owner)
@@ -107,7 +107,7 @@ class Payouts:
             )
         )
 
-    def details_of(self, account: payout_account.PayoutAccount) -> dict[str, Any]:
+    def details_of(self, account: account_rows.PayoutAccount) -> dict[str, Any]:
         """Return the unsealed details of an account."""
         return stored_json.read(dict, self._vault.open(account.sealed))
 
@@ -137,14 +137,14 @@ class Payouts:
 
     def _store(
         self, tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
-    ) -> payout_account.PayoutAccount:
+    ) -> account_rows.PayoutAccount:
         now = self._now()
         former = account_rows.find_way(tx, app_id, owner, connected)
         if former is not None:
             if self._is_same(former, connected):
                 return former
             _retire(tx, former, now)
-        account = payout_account.PayoutAccount(
+        account = account_rows.PayoutAccount(
             id=request_commands.new_id(now),
             app_id=app_id,
             owner=owner,
@@ -161,7 +161,7 @@ class Payouts:
         _record(tx, "replaced" if former else "connected", account, now)
         return account
 
-    def _is_same(self, former: payout_account.PayoutAccount, connected: rail.Connected) -> bool:
+    def _is_same(self, former: account_rows.PayoutAccount, connected: rail.Connected) -> bool:
         known = (former.automatic, former.currencies, former.label, self.details_of(former))
         new = (connected.automatic, connected.currencies, connected.label, connected.details)
         return known == new
@@ -173,9 +173,7 @@ class Payouts:
         _record(tx, "removed", account, now)
 
 
-def _find_own(
-    tx: database.Transaction, app_id: str, account_id: str
-) -> payout_account.PayoutAccount:
+def _find_own(tx: database.Transaction, app_id: str, account_id: str) -> account_rows.PayoutAccount:
     account = account_rows.find_of_app(tx, app_id, account_id)
     if account is None:
         raise errors.NotFound(UNKNOWN)
@@ -187,7 +185,7 @@ def sweep(tx: database.Transaction, now: int, most: int) -> int:
     return account_rows.forget_retired(tx, now - checkout.LAST, most)
 
 
-def _retire(tx: database.Transaction, account: payout_account.PayoutAccount, now: int) -> bool:
+def _retire(tx: database.Transaction, account: account_rows.PayoutAccount, now: int) -> bool:
     """Mark an account as retired, and delete it immediately if no checkout needs it.
 
     Returns False if it was already retired. `account_rows.retire` waits for a payment that is
@@ -200,7 +198,7 @@ def _retire(tx: database.Transaction, account: payout_account.PayoutAccount, now
 
 
 def _record(
-    tx: database.Transaction, change: str, account: payout_account.PayoutAccount, now: int
+    tx: database.Transaction, change: str, account: account_rows.PayoutAccount, now: int
 ) -> None:
     details = {"kind": account.way, "label": account.label, "owner": account.owner}
     audit.record(tx, audit.app(account.app_id), f"payout.{change}", account.id, now, details)

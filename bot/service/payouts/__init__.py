@@ -1,1 +1,0 @@
-"""Payout accounts: where the money of a seller's payments goes."""
