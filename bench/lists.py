@@ -22,7 +22,7 @@ from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
 from bot.interface.vocabulary import Status
 from bot.service.api import calls
-from bot.service.requests import app_rows, applications, request_rows
+from bot.service.requests import applications, request_rows
 
 SCHEMA = f"{crc32(repr(MIGRATIONS).encode()):08x}"
 KEPT = ROOT / "data" / f"bench-million-{SCHEMA}.db"
@@ -110,7 +110,7 @@ async def serving_shop(listed: Listed) -> AsyncIterator[Shop]:
     keys, now = Vault(listed.key), time.time_ns() // 1_000_000
 
     def prepare(tx: Transaction) -> tuple[applications.Credentials, str]:
-        app_id = next(app.id for app in app_rows.list_all(tx) if app.name == million.SHOP)
+        app_id = next(app.id for app in applications.list_all(tx) if app.name == million.SHOP)
         row = tx.one(MIDDLE, app_id=app_id, half=listed.count // 2) or {}
         place = request_rows.Place(row["created_at"], row["id"])
         return applications.rotate(tx, keys, app_id, now), calls.write_cursor(place)

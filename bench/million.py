@@ -31,8 +31,7 @@ from bot.service.rails.rail import Rails, SandboxRail
 from bot.service.requests import applications, request_rows
 from bot.service.requests.applications import Credentials
 from bot.service.requests.request import PaymentRequest, Product, Receiver, Terms, Units
-from bot.service.requests.request_commands import new_id
-from bot.service.requests.request_rows import Place
+from bot.service.requests.request_rows import Place, new_id
 
 MILLION = 1_000_000
 SHOP = "The shop with so many requests"

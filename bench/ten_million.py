@@ -37,7 +37,7 @@ from bot.service.notifications.notification_queues import WEBHOOKS, lane_of
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.applications import Credentials
 from bot.service.requests.request import PaymentRequest, Quote, Webhook
-from bot.service.requests.request_commands import new_id
+from bot.service.requests.request_rows import new_id
 
 PAYMENTS = 10
 """Payments in the file for each request of the shop."""

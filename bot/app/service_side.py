@@ -22,7 +22,7 @@ from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages import app
 from bot.service.payments import account_rows, payout_accounts, settling
 from bot.service.rails import host_calls, rates_job
-from bot.service.requests import app_rows, applications, idempotency, request_commands, request_rows
+from bot.service.requests import applications, idempotency, request_commands, request_rows
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -143,12 +143,12 @@ class ServiceSide:
         while await self._db.bulk(partial(idempotency.forget, now=moment, most=BATCH)):
             pass
         await files.sweep_files(self._db, moment)
-        await self._db.transaction(partial(app_rows.forget_former, now=moment))
+        await self._db.transaction(partial(applications.forget_former, now=moment))
         await self._db.bulk(partial(recipients.settle_stranded, now=moment))
         await self._db.bulk(partial(payer_letters.end_late, now=moment))
         for queue in self._swept:
             await worker.sweep(self._db, queue, moment)
-        for each in await self._db.read(app_rows.list_all):
+        for each in await self._db.read(applications.list_all):
             await request_rows.refresh_status(self._db, each.id, self._now)
 
     def _mail(self, settings: config.Settings, payer_key: bytes) -> list[worker.QueueHandler]:

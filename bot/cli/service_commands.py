@@ -15,7 +15,7 @@ from bot.core.ops import audit as ops_audit
 from bot.interface import bodies, refusals, vocabulary
 from bot.service.api import from_bodies, to_answers
 from bot.service.notifications import notification, notification_queues, notification_rows
-from bot.service.requests import app_rows, applications, changes
+from bot.service.requests import applications, changes
 
 # apps: the applications that may use the payment request service.
 
@@ -111,7 +111,7 @@ def apps_list(*, as_json: bool) -> None:
 
     OVERLAP is when the former secrets of an application end that was rotated lately.
     """
-    found, moment = console.read_only(app_rows.list_all), clock.now()
+    found, moment = console.read_only(applications.list_all), clock.now()
     rows = [
         {
             "id": app.id,
@@ -285,7 +285,7 @@ def audit(*, subject: str | None, limit: int, as_json: bool) -> None:
     lines, names = console.read_only(
         lambda tx: (
             ops_audit.read(tx, limit, subject),
-            {ops_audit.app(app.id): app.name for app in app_rows.list_all(tx)},
+            {ops_audit.app(app.id): app.name for app in applications.list_all(tx)},
         )
     )
     rows = []

@@ -21,7 +21,7 @@ from bot.service.api import rate_limits
 from bot.service.checkouts import checkout
 from bot.service.goods import files
 from bot.service.payments import payout_accounts, settling
-from bot.service.requests import app_rows, applications, request_commands
+from bot.service.requests import applications, request_commands
 
 # Payers' cookies, and the addresses for wallets.
 
@@ -293,7 +293,7 @@ async def caller_of(request: Request) -> request_commands.Caller:
     return caller
 
 
-async def _authenticate(request: Request, state: ServiceState) -> app_rows.App:
+async def _authenticate(request: Request, state: ServiceState) -> applications.App:
     app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
     if not app_id or not secret:
         raise errors.Unauthorized

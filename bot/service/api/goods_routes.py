@@ -101,7 +101,7 @@ async def upload(
     except ValueError as error:
         raise errors.InvalidBody.of_field("name", str(error)) from None
     file = files.NewFile(
-        id=request_commands.new_id(caller.now),
+        id=request_rows.new_id(caller.now),
         app_id=caller.app_id,
         owner=openapi.OWNER.read(request) or "",
         name=name,

@@ -27,7 +27,7 @@ from bot.service.checkouts.checkout import (
 from bot.service.checkouts.order import Order, check_bounds, check_quantity, dearest_order
 from bot.service.payments import account_rows, payment_rows, settling
 from bot.service.rails import rail
-from bot.service.requests import request_commands, request_rows
+from bot.service.requests import request_rows
 from bot.service.requests.request import TOO_FEW, WAY_CLOSED, Payment, PaymentRequest, Quote
 
 UNKNOWN_WAY = "The form names no way to pay that this payment link has. Open the link again."
@@ -228,7 +228,7 @@ def _begin(
     details = context.details_of(account) if account else {}
     rail = context.rails.of(account.kind if account else vocabulary.SANDBOX)
     checkout = Checkout(
-        id=request_commands.new_id(now),
+        id=request_rows.new_id(now),
         request_id=request.id,
         token=form.token,
         user_data=form.user_data,

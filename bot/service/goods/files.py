@@ -17,7 +17,7 @@ import structlog
 from bot.core import errors
 from bot.core.database import database
 from bot.service.goods import contents
-from bot.service.requests import app_rows, idempotency
+from bot.service.requests import applications, idempotency
 
 PART = 256 * 1024
 """Bytes of a part."""
@@ -113,7 +113,7 @@ class NewFile:
 
 def begin(tx: database.Transaction, file: NewFile, now: int) -> None:
     """Store a file without parts. Raises TooManyFiles."""
-    app_rows.lock(tx, file.app_id)  # two uploads can't use the same quota
+    applications.lock(tx, file.app_id)  # two uploads can't use the same quota
     _check_held(tx, file, now)
     tx.execute(
         BEGIN,

@@ -20,7 +20,7 @@ from bot.core.outbox import outbox, queue_policy, worker
 from bot.interface import answers, bodies, fields
 from bot.service.notifications import notification, notification_queues, outcomes
 from bot.service.payments import payment_reports
-from bot.service.requests import app_rows, request_commands
+from bot.service.requests import applications, request_commands
 
 # The bodies of webhooks.
 
@@ -210,7 +210,7 @@ class WebhookSender:
         return asyncio.create_task(recorder.settle(message, outcome, began, host))
 
     async def _attempt(self, message: outbox.Message) -> outcomes.AttemptOutcome:
-        sealed = await app_rows.read_webhook_secrets(self._db, message.body.app_id, self._now())
+        sealed = await applications.read_webhook_secrets(self._db, message.body.app_id, self._now())
         if not sealed:
             return outcomes.AttemptOutcome(problem="the application is gone", final=True)
         body = event(message.body).json_text().encode()

@@ -12,7 +12,7 @@ from bot.interface import vocabulary
 from bot.service.api import callers, to_answers
 from bot.service.checkouts import paying
 from bot.service.pages import page_texts, page_values, render
-from bot.service.requests import request_commands, request_rows
+from bot.service.requests import request_rows
 from bot.service.requests.request import PaymentRequest, Quote
 
 # The offer to a payer.
@@ -75,7 +75,7 @@ class PageCache:
 
 def new_token(now: int) -> str:
     """Return a token that identifies a form, so that repeated posts are one payment."""
-    return request_commands.new_id(now, 32)
+    return request_rows.new_id(now, 32)
 
 
 async def write(

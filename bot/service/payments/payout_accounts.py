@@ -19,7 +19,7 @@ from bot.interface import vocabulary
 from bot.service.checkouts import checkout
 from bot.service.payments import account_rows
 from bot.service.rails import rail
-from bot.service.requests import idempotency, request_commands
+from bot.service.requests import idempotency, request_rows
 
 PROBES = 8
 """Simultaneous probes of sellers' wallets for one application."""
@@ -145,7 +145,7 @@ class Payouts:
                 return former
             _retire(tx, former, now)
         account = account_rows.PayoutAccount(
-            id=request_commands.new_id(now),
+            id=request_rows.new_id(now),
             app_id=app_id,
             owner=owner,
             kind=connected.kind,

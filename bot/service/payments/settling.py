@@ -22,7 +22,7 @@ from bot.service.checkouts.order import ONE, Order, quote, unconvertible, with_a
 from bot.service.notifications import notification_queues, payer_letters
 from bot.service.payments import account_rows, payment_rows
 from bot.service.rails import exchange_rates, rail
-from bot.service.requests import request_commands, request_rows
+from bot.service.requests import request_rows
 from bot.service.requests.request import (
     UNPRICED,
     Marks,
@@ -157,7 +157,7 @@ def _payment(
     terms = checkout.order.terms(request.terms)
     took = state in {PaymentState.PAID, PaymentState.LATE}
     return Payment(
-        id=request_commands.new_id(now),
+        id=request_rows.new_id(now),
         request_id=request.id,
         amount=terms.amount,
         currency=terms.currency,

@@ -18,7 +18,7 @@ from bot.core import errors, exact_json
 from bot.core.net import webhook_addresses
 from bot.core.text import contacts, sanitize
 from bot.interface import vocabulary
-from bot.service.rails import nostr, rail, relay_connection, relays
+from bot.service.rails import nostr, rail, relays
 
 _SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
 """Older wallets write the second scheme. Both occur with and without the two slashes."""
@@ -210,7 +210,7 @@ class Wallets:
             ):
                 while left:
                     match await heard.get():
-                        case relay_connection.NoMore(url) | relay_connection.Refusal(url, _):
+                        case relays.NoMore(url) | relays.Refusal(url, _):
                             left.discard(url)
                         case nostr_sdk.Event() as event:
                             newest = max(newest or event, event, key=lambda one: one.created_at())
@@ -279,7 +279,7 @@ class Wallets:
                     match await heard.get():
                         case nostr_sdk.Event() as answer:
                             return answer
-                        case relay_connection.Refusal(url, why):
+                        case relays.Refusal(url, why):
                             refused[url] = why
                             if self._calls and why.startswith(TOO_FAST):
                                 await self._calls.close(_host(url), CLOSED_SECONDS)

@@ -18,7 +18,6 @@ from bot.service.rails import (
     nostr,
     nostr_wallet,
     rail,
-    relay_connection,
     relays,
 )
 
@@ -218,9 +217,7 @@ class NwcRail:
         self._allow = allow
         self._now = now
         self._relays = relays.Relays(
-            relay_connection.guarded_dial(
-                guarded_transport.GuardedDialler(allow), http_client.ssl_context()
-            )
+            relays.guarded_dial(guarded_transport.GuardedDialler(allow), http_client.ssl_context())
         )
         self._wallets = nostr_wallet.Wallets(self._relays, now, calls)
 

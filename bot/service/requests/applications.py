@@ -6,12 +6,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 
 from bot.core import errors, signing, stored_json
 from bot.core.database import database, vault
 from bot.core.ops import audit
-from bot.service.requests import app_rows, changes, request, request_commands, request_rows
+from bot.service.requests import changes, request, request_rows
 
 EMBEDDED = "embedded-app"
 MAX_NAME = 100
@@ -24,6 +24,56 @@ FRESH = 250
 """Milliseconds for which an application's row is cached."""
 
 _NO_HASH = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An application; times in epoch ms."""
+
+    id: str
+    name: str
+    secret_hash: str
+
+    webhook_secret: str
+    """Sealed."""
+
+    created_at: int
+    revoked_at: int | None = None
+    former_secret_hash: str | None = None
+    former_webhook_secret: str | None = None
+
+    former_until: int | None = None
+    """Until then the former secrets are valid in addition to the new secrets."""
+
+    confirms: int = 0
+    """1 if holders of email addresses that it names must confirm them."""
+
+    seller: str | None = None
+    """JSON of the profile for requests without their own profile."""
+
+    def overlaps(self, now: int) -> bool:
+        """Return whether the former secrets are still valid."""
+        return self.former_until is not None and now < self.former_until
+
+
+SELECT = f"SELECT {database.columns_of(App)} FROM apps"  # noqa: S608 - our own names
+BY_ID = f"{SELECT} WHERE id = :id"
+INSERT = database.insert_into(
+    "apps", "id, name, secret_hash, webhook_secret, created_at, confirms, seller"
+)
+LOCK = "SELECT id FROM apps WHERE id = :id FOR NO KEY UPDATE"
+SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps WHERE id = :id"
+ROTATE = """
+    UPDATE apps SET former_secret_hash = secret_hash, secret_hash = :secret_hash,
+      former_webhook_secret = webhook_secret, webhook_secret = :webhook_secret,
+      former_until = :former_until
+    WHERE id = :id AND revoked_at IS NULL
+"""
+REVOKE = "UPDATE apps SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL"
+FORGET_FORMER = """
+    UPDATE apps SET former_secret_hash = NULL, former_webhook_secret = NULL, former_until = NULL
+    WHERE former_until <= :now
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +98,7 @@ def create(
     """
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise errors.Refused(f"A name has 1 to {MAX_NAME} characters in one line.")
-    made = _new(request_commands.new_id(now))
-    app = replace(_app(made, keys, name, now), seller=request_rows.write_seller(seller))
-    app_rows.insert(tx, app)
-    audit.record(tx, audit.operator(), "app.created", made.app_id, now, {"name": name})
-    return made
+    return _create(tx, keys, name, now, audit.operator(), seller=request_rows.write_seller(seller))
 
 
 def rotate(
@@ -65,22 +111,27 @@ def rotate(
     """
     _check_not_embedded(tx, keys, app_id)
     made = _new(app_id)
-    sealed = keys.seal(made.webhook_secret)
-    if not app_rows.replace_secrets(tx, app_id, _hash(made.app_secret), sealed, now + overlap):
+    if not tx.execute(
+        ROTATE,
+        id=app_id,
+        secret_hash=_hash(made.app_secret),
+        webhook_secret=keys.seal(made.webhook_secret),
+        former_until=now + overlap,
+    ):
         raise _not_live_error(tx, app_id)
-    app_rows.forget_former(tx, now)
+    forget_former(tx, now)
     details = {"overlap_hours": overlap // HOUR}
     audit.record(tx, audit.operator(), "app.rotated", app_id, now, details)
     return made
 
 
-def find_changeable(tx: database.Transaction, keys: vault.Vault, app_id: str) -> app_rows.App:
+def find_changeable(tx: database.Transaction, keys: vault.Vault, app_id: str) -> App:
     """Return a live application that is not the bot's own.
 
     Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
     _check_not_embedded(tx, keys, app_id)
-    app = app_rows.find(tx, app_id)
+    app = find(tx, app_id)
     if app is None or app.revoked_at is not None:
         raise _not_live_error(tx, app_id)
     return app
@@ -92,7 +143,7 @@ def revoke(tx: database.Transaction, keys: vault.Vault, app_id: str, now: int) -
     Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
     _check_not_embedded(tx, keys, app_id)
-    if not app_rows.revoke(tx, app_id, now):
+    if not tx.execute(REVOKE, id=app_id, now=now):
         raise _not_live_error(tx, app_id)
     audit.record(tx, audit.operator(), "app.revoked", app_id, now, {})
 
@@ -105,43 +156,71 @@ def change_seller(
     The audit log records only the names of the changed fields. Raises NotFound, and InvalidBody if
     a new profile has no name.
     """
-    app_rows.lock(tx, app_id)
+    lock(tx, app_id)
     before = seller_of(tx, app_id)
     after = None if change is None else changes.edit_seller(before, change)
     if after != before:
-        app_rows.write_seller(tx, app_id, request_rows.write_seller(after))
-        details = {"changed": _differences(before, after)}
-        audit.record(tx, audit.operator(), "app.seller_changed", app_id, now, details)
+        sql = "UPDATE apps SET seller = :seller WHERE id = :id"
+        tx.execute(sql, id=app_id, seller=request_rows.write_seller(after))
+        names = [one.name for one in fields(request.SellerProfile)]
+        changed = [
+            name for name in names if getattr(before, name, None) != getattr(after, name, None)
+        ]
+        audit.record(tx, audit.operator(), "app.seller_changed", app_id, now, {"changed": changed})
     return after
 
 
 def seller_of(tx: database.Transaction, app_id: str) -> request.SellerProfile | None:
     """Return an application's profile. Raises NotFound."""
-    app = app_rows.find(tx, app_id)
+    app = find(tx, app_id)
     if app is None:
         raise _not_live_error(tx, app_id)
     return request_rows.read_seller(app.seller)
-
-
-def _differences(
-    before: request.SellerProfile | None, after: request.SellerProfile | None
-) -> list[str]:
-    """Return the names of the fields in which two profiles differ."""
-    names = (one.name for one in fields(request.SellerProfile))
-    return [name for name in names if getattr(before, name, None) != getattr(after, name, None)]
 
 
 def ensure_embedded_app(tx: database.Transaction, keys: vault.Vault, now: int) -> Credentials:
     """Return the bot's own credentials, created at the first call and stored sealed."""
 
     def make() -> str:
-        made = _new(request_commands.new_id(now))
         # Anyone can sell through the bot and name any address.
-        app_rows.insert(tx, _app(made, keys, "bot", now, confirms=True))
-        audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
+        made = _create(tx, keys, "bot", now, audit.SYSTEM, confirms=True)
         return stored_json.write(Credentials, made)
 
     return stored_json.read(Credentials, vault.load_or_create(tx, keys, EMBEDDED, make))
+
+
+async def read_webhook_secrets(db: database.Database, app_id: str, now: int) -> list[str]:
+    """Return the sealed secrets that sign the application's webhooks, the newest first.
+
+    The former secret is included until `former_until`. Returns [] for an unknown application.
+    """
+    row = await db.one(SECRETS, id=app_id)
+    if row is None:
+        return []
+    former = row["former_webhook_secret"]
+    overlaps = former is not None and row["former_until"] > now
+    return [row["webhook_secret"], *([former] if overlaps else [])]
+
+
+def lock(tx: database.Transaction, app_id: str) -> None:
+    """Lock an application until the transaction ends, before reading values to change."""
+    tx.lock(LOCK, id=app_id)
+
+
+def find(tx: database.Transaction, app_id: str) -> App | None:
+    """Return the application, even if it is revoked."""
+    row = tx.one(BY_ID, id=app_id)
+    return App(**row) if row else None
+
+
+def list_all(tx: database.Transaction) -> list[App]:
+    """Return all applications, including revoked applications, oldest first."""
+    return [App(**row) for row in tx.query(f"{SELECT} ORDER BY created_at, id")]
+
+
+def forget_former(tx: database.Transaction, now: int) -> int:
+    """Delete former secrets after their overlap; return the number of applications."""
+    return tx.execute(FORGET_FORMER, now=now)
 
 
 class Logins:
@@ -153,9 +232,9 @@ class Logins:
     def __init__(self, db: database.Database, now: Callable[[], int]) -> None:
         self._db = db
         self._now = now
-        self._known: dict[str, tuple[app_rows.App, int]] = {}
+        self._known: dict[str, tuple[App, int]] = {}
 
-    async def authenticate(self, app_id: str, app_secret: str) -> app_rows.App:
+    async def authenticate(self, app_id: str, app_secret: str) -> App:
         """Return the application of these credentials.
 
         Raises Unauthorized. A wrong id takes as much time as a wrong secret.
@@ -164,7 +243,8 @@ class Logins:
         known, read_at = self._known.get(app_id, (None, 0))
         if known and 0 <= now - read_at < FRESH and _is_secret_of(known, hashed, now):
             return known
-        app = await app_rows.read_live(self._db, app_id)
+        row = await self._db.one(f"{BY_ID} AND revoked_at IS NULL", id=app_id)
+        app = App(**row) if row else None
         right = _is_secret_of(app, hashed, now)
         if app is None or not right:
             raise errors.Unauthorized
@@ -172,7 +252,7 @@ class Logins:
         return app
 
 
-def _is_secret_of(app: app_rows.App | None, hashed: str, now: int) -> bool:
+def _is_secret_of(app: App | None, hashed: str, now: int) -> bool:
     """Compare with the application's secret and, during an overlap, with its former secret."""
     former = app.former_secret_hash if app and app.overlaps(now) else None
     matches = [
@@ -186,17 +266,29 @@ def _new(app_id: str) -> Credentials:
     return Credentials(app_id, secrets.token_urlsafe(SECRET_BYTES), signing.new_secret())
 
 
-def _app(
-    made: Credentials, keys: vault.Vault, name: str, now: int, *, confirms: bool = False
-) -> app_rows.App:
-    return app_rows.App(
+def _create(
+    tx: database.Transaction,
+    keys: vault.Vault,
+    name: str,
+    now: int,
+    actor: str,
+    *,
+    confirms: bool = False,
+    seller: str | None = None,
+) -> Credentials:
+    made = _new(request_rows.new_id(now))
+    app = App(
         id=made.app_id,
         name=name,
         secret_hash=_hash(made.app_secret),
         webhook_secret=keys.seal(made.webhook_secret),
         created_at=now,
         confirms=int(confirms),
+        seller=seller,
     )
+    tx.execute(INSERT, **asdict(app))
+    audit.record(tx, actor, "app.created", made.app_id, now, {"name": name})
+    return made
 
 
 def _hash(secret: str) -> str:
@@ -204,7 +296,7 @@ def _hash(secret: str) -> str:
 
 
 def _not_live_error(tx: database.Transaction, app_id: str) -> errors.Refused:
-    if app_rows.find(tx, app_id):
+    if find(tx, app_id):
         return errors.Refused(f"The application {app_id} is revoked.")
     return errors.NotFound(f"There is no application {app_id}.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -28,12 +27,6 @@ CONVERTED = ("SAT", "BTC")
 """Currencies that prices are converted to if real money is offered."""
 
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
-
-SECOND_OF_ID = 10
-"""Low bits of the milliseconds that an id omits, so that ids within 1.024 seconds begin alike."""
-
-TIME_DIGITS = 5
-"""Hex digits of the time in an id, which wrap around after twelve days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +78,7 @@ def create(
 
     Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
     """
-    new = new_id(caller.now)
+    new = request_rows.new_id(caller.now)
     return idempotency.once(
         tx, key, lambda: _create(tx, caller, creation, new),
         lambda made: find_own(tx, caller, made), made=new,
@@ -187,16 +180,6 @@ def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
     fulfillment.end(tx, request_id, caller.now)
     details = {"name": request.terms.product.name, "payments": request.payments_count}
     _record(tx, request, "deleted", caller.now, details)
-
-
-def new_id(now: int, digits: int = 24) -> str:
-    """Return an id of lower-case hex characters; all but the first five can't be guessed.
-
-    Ids made in the same second begin alike, so that new rows are on a few pages of an index,
-    however large it is (docs/decisions/database.md#0087).
-    """
-    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
-    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
 
 
 def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:

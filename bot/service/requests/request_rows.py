@@ -5,6 +5,7 @@ Lapsed reservations are read as remaining units. Changes are guarded statements.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -81,6 +82,23 @@ class Place:
 
     at: int
     id: str
+
+
+SECOND_OF_ID = 10
+"""Low bits of the milliseconds that an id omits, so that ids within 1.024 seconds begin alike."""
+
+TIME_DIGITS = 5
+"""Hex digits of the time in an id, which wrap around after twelve days."""
+
+
+def new_id(now: int, digits: int = 24) -> str:
+    """Return an id of lower-case hex characters; all but the first five can't be guessed.
+
+    Ids made in the same second begin alike, so that new rows are on a few pages of an index,
+    however large it is (docs/decisions/database.md#0087).
+    """
+    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
+    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
 
 
 def lock(tx: database.Transaction, request_id: str) -> None:

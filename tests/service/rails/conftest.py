@@ -8,8 +8,7 @@ import pytest
 
 from bot.core.net.guarded_transport import GuardedDialler
 from bot.core.net.http_client import ssl_context
-from bot.service.rails.relay_connection import guarded_dial
-from bot.service.rails.relays import Relays
+from bot.service.rails.relays import Relays, guarded_dial
 from tests.support.service_harness import LOOPBACK
 
 

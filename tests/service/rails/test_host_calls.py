@@ -18,8 +18,7 @@ from bot.service.rails.nostr import Scheme
 from bot.service.rails.nostr_wallet import Call, Wallets
 from bot.service.rails.nwc import NwcRail
 from bot.service.rails.rail import Opened, Unavailable, Waiting
-from bot.service.rails.relay_connection import guarded_dial
-from bot.service.rails.relays import Relays
+from bot.service.rails.relays import Relays, guarded_dial
 from bot.service.rails.wallet_http import WalletHttp
 from tests.support.lightning_wallet import (
     LnurlService,

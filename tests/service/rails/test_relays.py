@@ -18,8 +18,7 @@ from bot.core.net.guarded_transport import GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails.nostr_wallet import REQUEST, WalletError, Wallets
-from bot.service.rails.relay_connection import BYTES_PER_ASK, MAX_FRAME, guarded_dial
-from bot.service.rails.relays import Relays, zone_of
+from bot.service.rails.relays import BYTES_PER_ASK, MAX_FRAME, Relays, guarded_dial, zone_of
 from tests.support.nwc_wallet import is_genuine
 from tests.support.relays import (
     APP,

@@ -10,9 +10,8 @@ import pytest
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
-from bot.service.requests import app_rows, applications
-from bot.service.requests.app_rows import App
-from bot.service.requests.applications import FRESH, Logins
+from bot.service.requests import applications
+from bot.service.requests.applications import FRESH, App, Logins
 
 VAULT = Vault("key")
 
@@ -85,7 +84,7 @@ async def test_of_three_app_secrets_the_oldest_ends_at_once(db: Database, overla
 
 
 async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
-    return [*map(VAULT.open, await app_rows.read_webhook_secrets(db, app_id, now))]
+    return [*map(VAULT.open, await applications.read_webhook_secrets(db, app_id, now))]
 
 
 async def test_the_former_webhook_secret_signs_until_the_overlap_ends(db: Database) -> None:
@@ -112,8 +111,8 @@ async def test_a_former_secret_is_deleted_after_its_overlap(db: Database) -> Non
     made = [db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)) for _ in range(3)]
     new = db.run(lambda tx: applications.rotate(tx, VAULT, made[0].app_id, 0, 100))
     db.run(lambda tx: applications.rotate(tx, VAULT, made[1].app_id, 0, 200))
-    assert db.run(lambda tx: app_rows.forget_former(tx, 99)) == 0
-    assert db.run(lambda tx: app_rows.forget_former(tx, 100)) == 1
+    assert db.run(lambda tx: applications.forget_former(tx, 99)) == 0
+    assert db.run(lambda tx: applications.forget_former(tx, 100)) == 1
     for column in ("former_webhook_secret", "former_secret_hash", "former_until"):
         rows = await db.query(f"SELECT id FROM apps WHERE {column} IS NOT NULL")
         assert rows == [{"id": made[1].app_id}]
@@ -130,7 +129,7 @@ async def test_a_revoked_application_is_listed_but_cannot_authenticate(db: Datab
     db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 7))
     with pytest.raises(Unauthorized):
         await login(db, made.app_id, made.app_secret)
-    assert [(app.id, app.revoked_at) for app in db.run(app_rows.list_all)] == [(made.app_id, 7)]
+    assert [(app.id, app.revoked_at) for app in db.run(applications.list_all)] == [(made.app_id, 7)]
 
 
 async def test_an_application_that_calls_often_is_looked_up_once_in_a_moment(db: Database) -> None:
@@ -162,14 +161,14 @@ def test_a_revoked_and_an_unknown_application_give_different_errors(
     assert not isinstance(refusal.value, NotFound)
     with pytest.raises(NotFound, match="no application nobody"):
         db.run(lambda tx: change(tx, VAULT, "nobody", 8))
-    assert [app.revoked_at for app in db.run(app_rows.list_all)] == [7]
+    assert [app.revoked_at for app in db.run(applications.list_all)] == [7]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\nb", "a\x1b[31m"])
 def test_a_name_is_one_line(db: Database, name: str) -> None:
     with pytest.raises(Refused, match="1 to 100 characters"):
         db.run(lambda tx: applications.create(tx, VAULT, name, 0))
-    assert db.run(app_rows.list_all) == []
+    assert db.run(applications.list_all) == []
 
 
 async def test_the_bots_own_application_is_created_once(db: Database) -> None:

@@ -25,7 +25,7 @@ from bot.service.requests.request import (
     Units,
     Webhook,
 )
-from bot.service.requests.request_commands import SECOND_OF_ID, TIME_DIGITS, new_id
+from bot.service.requests.request_rows import SECOND_OF_ID, TIME_DIGITS, new_id
 
 NOW = 1_800_000_000_000
 

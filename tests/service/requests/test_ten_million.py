@@ -22,7 +22,7 @@ from bot.service.notifications import notification_rows
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.requests import request_rows
-from bot.service.requests.request_commands import new_id
+from bot.service.requests.request_rows import new_id
 
 REQUESTS = 500
 MISCOUNTED = """
