@@ -27,6 +27,9 @@ from bot.core.text import contacts, sanitize
 from bot.interface import vocabulary
 from bot.service.rails import rail
 
+DetailError = vocabulary.DetailError
+BadDetail = rail.BadDetail
+
 # Characters. Banks refuse or garble characters that their formats don't have, so codes contain the
 # folded text; pages show the original. Greek and Bulgarian follow EPC217-08, the conversion table
 # of the European Payments Council.
@@ -113,43 +116,30 @@ def check_iban(text: str) -> str:
     """
     number = iban.compact(text)
     if not _FORM.fullmatch(number):
-        raise rail.BadDetail(
-            vocabulary.DetailError.IBAN_FORM,
-            "An IBAN starts with two letters and two digits: DE89 3704 0044 …",
-        )
+        message = "An IBAN starts with two letters and two digits: DE89 3704 0044 …"
+        raise BadDetail(DetailError.IBAN_FORM, message)
     form = numdb.get("iban").info(number)[0][1].get("bban")
     if not form:
-        raise rail.BadDetail(
-            vocabulary.DetailError.IBAN_COUNTRY,
-            f"No country's IBANs start with {number[:2]}. {_TYPO}",
-        )
+        message = f"No country's IBANs start with {number[:2]}. {_TYPO}"
+        raise BadDetail(DetailError.IBAN_COUNTRY, message)
     country = country_name(number)
     length = 4 + sum(map(int, _LENGTH_OF_PART.findall(form)))
     if len(number) != length:
-        raise rail.BadDetail(
-            vocabulary.DetailError.IBAN_LENGTH,
-            f"That IBAN has {len(number)} characters; IBANs from {country} have {length}. {_TYPO}",
-        )
+        message = f"That IBAN has {len(number)} characters; IBANs from {country} have {length}."
+        raise BadDetail(DetailError.IBAN_LENGTH, f"{message} {_TYPO}")
     if not mod_97_10.is_valid(number[4:] + number[:4]):
-        raise rail.BadDetail(
-            vocabulary.DetailError.IBAN_TYPO,
-            f"That IBAN has a typo: its check digits don't match. {_TYPO}",
-        )
+        message = f"That IBAN has a typo: its check digits don't match. {_TYPO}"
+        raise BadDetail(DetailError.IBAN_TYPO, message)
     try:
         return iban.validate(number, check_country=False)
     except ValidationError:
         message = f"IBANs from {country} have letters and digits in other places. {_TYPO}"
-        raise rail.BadDetail(vocabulary.DetailError.IBAN_LETTERS, message) from None
+        raise BadDetail(DetailError.IBAN_LETTERS, message) from None
 
 
 def country_name(number: str) -> str:
     """Return the English name of an IBAN's country, or its code if it has no name."""
     return str(Locale("en").territories.get(number[:2], number[:2]))
-
-
-def is_qr_iban(number: str) -> bool:
-    """True if a Swiss IBAN accepts only payments with a QR reference (SIX, section 4.2.2)."""
-    return number[:2] in SWISS_COUNTRIES and int(number[4:9]) in _QR_BANKS
 
 
 # Pix keys: five kinds of identifiers of Brazilian accounts.
@@ -185,7 +175,12 @@ def check_pix_key(text: str) -> tuple[KeyKind, str]:
     if "@" in text:
         return KeyKind.EMAIL, _email(text)
     if text.startswith("+"):
-        return KeyKind.PHONE, _phone(text)
+        phone = contacts.phone_digits(text) or ""
+        national = phone.removeprefix(_BRAZIL)
+        if phone.startswith(_BRAZIL) and len(national) in _NATIONAL_DIGITS:
+            return KeyKind.PHONE, f"+{phone}"
+        message = "Enter the phone number with +55, the area code and the number:"
+        raise BadDetail(DetailError.PIX_PHONE, f"{message} +55 11 98765-4321.")
     if _RANDOM.fullmatch(text):
         return KeyKind.RANDOM, str(UUID(text))
     if cnpj.is_valid(text):
@@ -194,38 +189,20 @@ def check_pix_key(text: str) -> tuple[KeyKind, str]:
     if cpf.is_valid(number) and len(set(number)) > 1:
         return KeyKind.CPF, number
     if number.isdecimal() and len(number) == _CPF_DIGITS:
-        raise rail.BadDetail(
-            vocabulary.DetailError.PIX_CPF,
-            "That isn't a CPF: its check digits don't match. If it's a phone number, start it with"
-            " +55.",
-        )
-    raise rail.BadDetail(vocabulary.DetailError.PIX_KEY, _PIX_KEY_KINDS)
+        message = "That isn't a CPF: its check digits don't match. If it's a phone number, start"
+        raise BadDetail(DetailError.PIX_CPF, f"{message} it with +55.")
+    raise BadDetail(DetailError.PIX_KEY, _PIX_KEY_KINDS)
 
 
 def _email(text: str) -> str:
     address = contacts.ascii_address(text)
     if address is None:
-        raise rail.BadDetail(
-            vocabulary.DetailError.PIX_EMAIL,
-            "That isn't an email address. Enter the key as your bank's app shows it.",
-        )
+        message = "That isn't an email address. Enter the key as your bank's app shows it."
+        raise BadDetail(DetailError.PIX_EMAIL, message)
     if len(address) > LONGEST_PIX_KEY:
-        raise rail.BadDetail(
-            vocabulary.DetailError.TOO_LONG,
-            f"That's {len(address)} characters; the limit is {LONGEST_PIX_KEY}.",
-        )
+        message = f"That's {len(address)} characters; the limit is {LONGEST_PIX_KEY}."
+        raise BadDetail(DetailError.TOO_LONG, message)
     return address.lower()
-
-
-def _phone(text: str) -> str:
-    number = contacts.phone_digits(text) or ""
-    national = number.removeprefix(_BRAZIL)
-    if not number.startswith(_BRAZIL) or len(national) not in _NATIONAL_DIGITS:
-        raise rail.BadDetail(
-            vocabulary.DetailError.PIX_PHONE,
-            "Enter the phone number with +55, the area code and the number: +55 11 98765-4321.",
-        )
-    return f"+{number}"
 
 
 # Details: the fields that a seller types.
@@ -292,23 +269,21 @@ class _Fields:
         if not line and (needed or value not in ("", None)):
             optional = "Send it as text, or leave it out."
             message = _NEEDED.get(name, optional) if needed else optional
-            self.problem(name, vocabulary.DetailError.MISSING, message)
+            self.problem(name, DetailError.MISSING, message)
         elif len(line) > most:
             message = f"That's {len(line)} characters; the limit is {most}."
-            self.problem(name, vocabulary.DetailError.TOO_LONG, message)
+            self.problem(name, DetailError.TOO_LONG, message)
         elif line.isprintable():
             return line
         else:
-            self.problem(
-                name, vocabulary.DetailError.INVISIBLE, "Leave out the invisible characters."
-            )
+            self.problem(name, DetailError.INVISIBLE, "Leave out the invisible characters.")
         return ""
 
     def foldable(self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True) -> str:
         """Return a text; add a problem if it can't be written in the characters of the format."""
         line = self.text(name, most, needed=needed)
         if line and fold(line, taken) is None:
-            self.problem(name, vocabulary.DetailError.NOT_LATIN, _LATIN)
+            self.problem(name, DetailError.NOT_LATIN, _LATIN)
         return line
 
     def checked(self, name: str, check: Callable[[str], Any]) -> Any:
@@ -316,7 +291,7 @@ class _Fields:
         line = self.text(name, LONGEST_ID, code=True)
         try:
             return check(line) if line else None
-        except rail.BadDetail as error:
+        except BadDetail as error:
             self.problem(name, error.wrong, str(error))
             return None
 
@@ -332,7 +307,7 @@ class _Fields:
         """Add a problem for each unknown field."""
         self.problems += rail.unknown_fields(self._details, self._known, self._path)
 
-    def problem(self, name: str, wrong: vocabulary.DetailError, message: str) -> None:
+    def problem(self, name: str, wrong: DetailError, message: str) -> None:
         self.problems.append(errors.FieldProblem(f"{self._path}.{name}", message, wrong.value))
 
 
@@ -347,22 +322,14 @@ def connect(details: Mapping[str, Any]) -> rail.Connected:
     name = str(details.get("scheme"))
     scheme = SCHEMES.get(name)
     if scheme is None:
-        fields.problem(
-            "scheme", vocabulary.DetailError.SCHEME, f"Must be one of {', '.join(SCHEMES)}."
-        )
+        fields.problem("scheme", DetailError.SCHEME, f"Must be one of {', '.join(SCHEMES)}.")
         raise errors.InvalidBody(info=fields.problems)
     read = {"scheme": name, **scheme.read(fields)}
     fields.refuse_others()
     if fields.problems:
         raise errors.InvalidBody(info=fields.problems)
-    return rail.Connected(
-        vocabulary.BANK,
-        read,
-        scheme.label(read),
-        scheme.currencies,
-        automatic=False,
-        scheme=name,
-    )
+    label, currencies = scheme.label(read), scheme.currencies
+    return rail.Connected(vocabulary.BANK, read, label, currencies, automatic=False, scheme=name)
 
 
 def _read_sepa(fields: _Fields) -> dict[str, Any]:
@@ -375,24 +342,22 @@ def _read_sepa(fields: _Fields) -> dict[str, Any]:
     if bic and not _BIC.fullmatch(bic):
         message = "A BIC has 8 or 11 letters and digits."
         message += "" if needed else " You can leave it out."
-        fields.problem("bic", vocabulary.DetailError.BIC_FORM, message)
+        fields.problem("bic", DetailError.BIC_FORM, message)
     return read | ({"bic": bic} if bic else {})
 
 
 def _sepa_iban(text: str) -> str:
     number = check_iban(text)
     if number[:2] not in SEPA_COUNTRIES:
-        country = country_name(number)
-        raise rail.BadDetail(
-            vocabulary.DetailError.NOT_SEPA,
-            f"Accounts in {country} can't receive SEPA transfers.",
-        )
+        message = f"Accounts in {country_name(number)} can't receive SEPA transfers."
+        raise BadDetail(DetailError.NOT_SEPA, message)
     return _no_qr_iban(number)
 
 
 def _no_qr_iban(number: str) -> str:
-    if is_qr_iban(number):
-        raise rail.BadDetail(vocabulary.DetailError.QR_IBAN, _QR_IBAN)
+    """Refuse a Swiss IBAN that accepts only payments with a QR reference (SIX, section 4.2.2)."""
+    if number[:2] in SWISS_COUNTRIES and int(number[4:9]) in _QR_BANKS:
+        raise BadDetail(DetailError.QR_IBAN, _QR_IBAN)
     return number
 
 
@@ -411,10 +376,8 @@ def _read_upi(fields: _Fields) -> dict[str, Any]:
 
 def _upi_id(text: str) -> str:
     if not _UPI_ID.fullmatch(text):
-        raise rail.BadDetail(
-            vocabulary.DetailError.UPI_FORM,
-            "A UPI ID is a name, @ and the name of a bank or app: anna@okbank.",
-        )
+        message = "A UPI ID is a name, @ and the name of a bank or app: anna@okbank."
+        raise BadDetail(DetailError.UPI_FORM, message)
     return text
 
 
@@ -427,8 +390,8 @@ def _read_swiss(fields: _Fields) -> dict[str, Any]:
 def _swiss_iban(text: str) -> str:
     number = check_iban(text)
     if number[:2] not in SWISS_COUNTRIES:
-        raise rail.BadDetail(
-            vocabulary.DetailError.NOT_SWISS,
+        raise BadDetail(
+            DetailError.NOT_SWISS,
             "A Swiss QR-bill needs an account in Switzerland or Liechtenstein, whose IBAN starts"
             " with CH or LI.",
         )
@@ -444,11 +407,8 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
     named = fields.text("country", LONGEST_ID, needed=False, code=True).upper()
     country = named or (number or "CH")[:2]
     if not _COUNTRY.fullmatch(country):
-        fields.problem(
-            "country",
-            vocabulary.DetailError.COUNTRY_FORM,
-            "Use the two letters of the country: CH.",
-        )
+        message = "Use the two letters of the country: CH."
+        fields.problem("country", DetailError.COUNTRY_FORM, message)
     fields.refuse_others()
     return found | {"country": country}
 

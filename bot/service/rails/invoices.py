@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from bot.core import errors
+from bot.service.rails import rail
 
 LONGEST = 3_381
 """Maximum characters of an invoice. Wallets write 200 to 1,500. QR codes fit 3,391 with the scheme.
@@ -24,8 +26,7 @@ _TENTHS = {"": 10**12, "m": 10**9, "u": 10**6, "n": 10**3, "p": 1}
 """Tenths of a millisatoshi in one unit of the amount."""
 
 _BITS = 5
-_TIME, _SIGNATURE, _CHECKSUM = 7, 104, 6  # words
-_TAG_HEAD = 3
+_TIME, _TAG_HEAD, _SIGNATURE, _CHECKSUM = 7, 3, 104, 6  # words
 _HASH = 52
 """Number of words in 32 bytes; a hash of another length is skipped."""
 
@@ -66,25 +67,21 @@ def decode(text: str) -> Invoice:
     fields = _tagged_fields(words[_TIME : -_SIGNATURE - _CHECKSUM])
     if "p" not in fields or "s" not in fields:
         raise errors.InvoiceError("the invoice has no payment hash or no payment secret")
+    amount = None
+    if parts[2] is not None:
+        amount, rest = divmod(int(parts[2]) * _TENTHS[parts[3]], 10)
+        if rest:
+            raise errors.InvoiceError("the invoice asks for a part of a millisatoshi")
     created_at = _number(words[:_TIME])
     expiry = _number(fields["x"]) if "x" in fields else _DEFAULT_EXPIRY
     return Invoice(
         text=text,
         network=parts[1],
-        amount=_amount(parts[2], parts[3]),
+        amount=amount,
         created_at=created_at * 1000,
         lapses_at=(created_at + min(expiry, _LONGEST_EXPIRY)) * 1000,
-        payment_hash=_hash(fields["p"]),
+        payment_hash=(_number(fields["p"]) >> 4).to_bytes(32, "big").hex(),
     )
-
-
-def _amount(number: str | None, unit: str) -> int | None:
-    if number is None:
-        return None
-    whole, rest = divmod(int(number) * _TENTHS[unit], 10)
-    if rest:
-        raise errors.InvoiceError("the invoice asks for a part of a millisatoshi")
-    return whole
 
 
 def _checksum(head: str, words: list[int]) -> int:
@@ -120,10 +117,6 @@ def _number(words: list[int]) -> int:
     for word in words:
         value = value << _BITS | word
     return value
-
-
-def _hash(words: list[int]) -> str:
-    return (_number(words) >> 4).to_bytes(32, "big").hex()
 
 
 # Invoices of wallets.
@@ -177,3 +170,21 @@ def fits(preimage: str, payment_hash: str) -> bool:
     if not _HEX_32_BYTES.fullmatch(preimage):
         return False
     return hashlib.sha256(bytes.fromhex(preimage)).hexdigest() == payment_hash
+
+
+def read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.Arrived | rail.Waiting:
+    """Return the money that a wallet reports, unless its amount or preimage is wrong.
+
+    `amount` is in millisatoshi, None if the wallet doesn't say it; a negative amount was sent. Some
+    wallets don't know the preimage, and leave it out or send zeros.
+    """
+    is_amount = type(amount) is int and MSAT <= amount <= MOST
+    if amount is not None and not is_amount:
+        return rail.Waiting(
+            "the wallet names an impossible amount", rail.InvalidWalletAnswer.AMOUNT
+        )
+    if isinstance(preimage, str) and preimage.strip("0") and not fits(preimage, payment_hash):
+        return rail.Waiting(
+            "the wallet's preimage does not fit the invoice", rail.InvalidWalletAnswer.PREIMAGE
+        )
+    return rail.Arrived(None if amount is None else amount // MSAT)

@@ -20,7 +20,8 @@ from bot.core.text import sanitize
 from bot.interface import vocabulary
 from bot.service.rails import invoices, rail, wallet_http
 
-FIELD = "details.address"
+DetailError = vocabulary.DetailError
+
 LONGEST_ADDRESS = 320  # characters
 
 _USER = re.compile(r"(?![.]+$)[a-z0-9._-]{1,64}(\+[a-z0-9._-]{1,64})?", re.ASCII)
@@ -60,52 +61,33 @@ def parse_address(text: str) -> LightningAddress:
     """
     plain = _SCHEME.sub("", sanitize.typed(text).lower().removeprefix("⚡").strip(), count=1)
     if not plain:
-        raise address_refusal(
-            vocabulary.DetailError.MISSING, f"Enter the Lightning address. {_EXAMPLE}"
-        )
+        raise _refused(DetailError.MISSING, f"Enter the Lightning address. {_EXAMPLE}")
     if len(plain) > LONGEST_ADDRESS:
-        raise address_refusal(
-            vocabulary.DetailError.TOO_LONG,
-            f"That's {len(plain)} characters; the limit is {LONGEST_ADDRESS}.",
-        )
+        message = f"That's {len(plain)} characters; the limit is {LONGEST_ADDRESS}."
+        raise _refused(DetailError.TOO_LONG, message)
     user, at, server = plain.rpartition("@")
     if not at:
-        raise _without_at(plain)
+        instead = f"Enter the Lightning address instead. {_EXAMPLE}"
+        if plain.startswith("lnurl1"):
+            raise _refused(DetailError.LNURL, f"That's an LNURL code. {instead}")
+        if plain.startswith(("lnbc", "lno1")):
+            raise _refused(DetailError.INVOICE, f"That's an invoice or an offer. {instead}")
+        raise _refused(DetailError.ADDRESS_FORM, f"A Lightning address has an @. {_EXAMPLE}")
     host = _HOST.fullmatch(server)
     if not host:
-        raise address_refusal(
-            vocabulary.DetailError.ADDRESS_FORM,
-            f"The part after the @ isn't a domain. {_EXAMPLE}",
-        )
+        message = f"The part after the @ isn't a domain. {_EXAMPLE}"
+        raise _refused(DetailError.ADDRESS_FORM, message)
     if not _USER.fullmatch(user):
-        raise address_refusal(
-            vocabulary.DetailError.ADDRESS_FORM,
-            "The part before the @ can only have letters from a to z, digits and . _ - +",
-        )
+        message = "The part before the @ can only have letters from a to z, digits and . _ - +"
+        raise _refused(DetailError.ADDRESS_FORM, message)
     port = None if host["port"] is None else int(host["port"])
     if port is not None and not 0 < port < 1 << 16:
-        raise address_refusal(
-            vocabulary.DetailError.ADDRESS_PORT, "The number after the colon isn't a port."
-        )
+        raise _refused(DetailError.ADDRESS_PORT, "The number after the colon isn't a port.")
     return LightningAddress(user, host["host"], port)
 
 
-def address_refusal(wrong: vocabulary.DetailError, message: str) -> errors.InvalidBody:
-    """Return the refusal of an address that can't be used."""
-    return errors.InvalidBody(info=[errors.FieldProblem(FIELD, message, wrong.value)])
-
-
-def _without_at(plain: str) -> errors.InvalidBody:
-    instead = f"Enter the Lightning address instead. {_EXAMPLE}"
-    if plain.startswith("lnurl1"):
-        return address_refusal(vocabulary.DetailError.LNURL, f"That's an LNURL code. {instead}")
-    if plain.startswith(("lnbc", "lno1")):
-        return address_refusal(
-            vocabulary.DetailError.INVOICE, f"That's an invoice or an offer. {instead}"
-        )
-    return address_refusal(
-        vocabulary.DetailError.ADDRESS_FORM, f"A Lightning address has an @. {_EXAMPLE}"
-    )
+def _refused(wrong: DetailError, message: str) -> errors.InvalidBody:
+    return rail.refusal("address", wrong, message)
 
 
 LONGEST_REASON = 200  # characters
@@ -244,10 +226,8 @@ class LightningAddressRail(wallet_http.HttpRail):
         typed = details.get("address")
         wanted = parse_address(typed if isinstance(typed, str) else "")
         if wanted.port is not None and not self._http.permits(wanted.host, wanted.port):
-            raise address_refusal(
-                vocabulary.DetailError.ADDRESS_PORT,
-                "Leave the port out: a Lightning address has none.",
-            )
+            message = "Leave the port out: a Lightning address has none."
+            raise _refused(DetailError.ADDRESS_PORT, message)
         offer = None
         try:
             url, offer = await self._find(wanted)
@@ -287,11 +267,7 @@ class LightningAddressRail(wallet_http.HttpRail):
             )
         if not found.settled:
             return rail.Waiting()
-        if found.preimage and not invoices.fits(found.preimage, opened.external_id):
-            return rail.Waiting(
-                "the wallet's preimage does not fit the invoice", rail.InvalidWalletAnswer.PREIMAGE
-            )
-        return rail.Arrived()
+        return invoices.read_arrival(None, found.preimage, opened.external_id)
 
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
         """Return the URL of the wallet's offer, and the offer.
@@ -376,18 +352,12 @@ class LightningAddressRail(wallet_http.HttpRail):
 
 def _refusal(server: str, error: Exception, *, is_found: bool) -> errors.InvalidBody:
     """Return the refusal to show the seller; `server` is a part of the seller's input."""
-    match error:
-        case errors.InvoiceError():
-            wrong = vocabulary.DetailError.WRONG_INVOICE
-            message = f"The test invoice from {server} was wrong: {error}."
-        case wallet_http.Missing() if not is_found:
-            wrong = vocabulary.DetailError.NO_SUCH_ADDRESS
-            message = (
-                f"There's no Lightning address with this name at {server}. Check the spelling."
-            )
-        case _:
-            wrong, message = wallet_http.host_problem(server, error) or (
-                vocabulary.DetailError.NOT_LNURL,
-                f"{server} doesn't answer as a Lightning wallet does. Check the part after the @.",
-            )
-    return address_refusal(wrong, message)
+    if isinstance(error, errors.InvoiceError):
+        message = f"The test invoice from {server} was wrong: {error}."
+        return _refused(DetailError.WRONG_INVOICE, message)
+    if isinstance(error, wallet_http.Missing) and not is_found:
+        message = f"There's no Lightning address with this name at {server}. Check the spelling."
+        return _refused(DetailError.NO_SUCH_ADDRESS, message)
+    message = f"{server} doesn't answer as a Lightning wallet does. Check the part after the @."
+    unknown = DetailError.NOT_LNURL, message
+    return _refused(*(wallet_http.host_problem(server, error) or unknown))

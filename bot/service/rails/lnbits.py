@@ -19,6 +19,8 @@ from bot.core.text import links, sanitize
 from bot.interface import vocabulary
 from bot.service.rails import invoices, rail, wallet_http
 
+DetailError = vocabulary.DetailError
+
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
 LONGEST_URL = 200  # characters
 LONGEST_REASON = 200  # characters
@@ -76,13 +78,8 @@ class LNbitsRail(wallet_http.HttpRail):
         key = sanitize.typed(key) if isinstance(key, str) else ""
         problems = []
         if not _KEY.fullmatch(key):
-            problems.append(
-                _problem(
-                    "key",
-                    vocabulary.DetailError.KEY_FORM,
-                    f"That isn't an LNbits key. {WHERE_THE_KEY_IS}",
-                )
-            )
+            message = f"That isn't an LNbits key. {WHERE_THE_KEY_IS}"
+            problems.append(rail.problem("key", DetailError.KEY_FORM, message))
         plain = ""
         if isinstance(url, str):
             plain = links.typed(url)[:LONGEST_URL]
@@ -91,10 +88,12 @@ class LNbitsRail(wallet_http.HttpRail):
             self._http.check(plain)
         except errors.ForbiddenAddress:
             message = "Enter the public address of your LNbits, such as https://lnbits.example."
-            problems.append(_problem("url", vocabulary.DetailError.URL_FORM, message))
+            problems.append(rail.problem("url", DetailError.URL_FORM, message))
         if problems:
             raise errors.InvalidBody(info=problems)
-        return _base(plain), key
+        where = webhook_addresses.endpoint(plain)
+        base = replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/"))
+        return str(base), key
 
     async def _refuse_spender(self, known: Mapping[str, Any]) -> None:
         """Raise InvalidBody unless LNbits says that the key can only make invoices.
@@ -107,9 +106,7 @@ class LNbitsRail(wallet_http.HttpRail):
             raise wallet_http.Missing("no such page")
         if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
             message = f"LNbits doesn't know this key. {WHERE_THE_KEY_IS}"
-            raise errors.InvalidBody(
-                info=[_problem("key", vocabulary.DetailError.UNKNOWN_KEY, message)]
-            )
+            raise rail.refusal("key", DetailError.UNKNOWN_KEY, message)
         if "balance" not in _accepted(wallet):
             raise errors.BadAnswer("the answer is no wallet")
         refused = await self._post(known, {"out": True})
@@ -118,9 +115,7 @@ class LNbitsRail(wallet_http.HttpRail):
             message = (
                 f"This key can spend your money. Enter the invoice key instead. {WHERE_THE_KEY_IS}"
             )
-            raise errors.InvalidBody(
-                info=[_problem("key", vocabulary.DetailError.SPENDING_KEY, message)]
-            )
+            raise rail.refusal("key", DetailError.SPENDING_KEY, message)
 
     async def _create(self, charge: rail.Charge) -> wallet_http.WalletReply:
         """Create an invoice, without a webhook if LNbits doesn't permit ours."""
@@ -163,15 +158,8 @@ class LNbitsRail(wallet_http.HttpRail):
     async def _post(
         self, known: Mapping[str, Any], body: dict[str, Any]
     ) -> wallet_http.WalletReply:
-        url = f"{known['url']}/api/v1/payments"
-        headers = {"X-Api-Key": known["key"]}
+        url, headers = f"{known['url']}/api/v1/payments", {"X-Api-Key": known["key"]}
         return _without_key(await self._http.post(url, body, headers), known)
-
-
-def _base(url: str) -> str:
-    """Return the address of an LNbits server without the path of a page."""
-    where = webhook_addresses.endpoint(url)
-    return str(replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/")))
 
 
 def _accepted(answer: wallet_http.WalletReply) -> dict[str, Any]:
@@ -215,45 +203,21 @@ def _read_payment(
     }
     for name, value in ours.items():
         if details.get(name) != value:
-            return rail.Waiting(
-                f"the answer is about another payment: {name}",
-                rail.InvalidWalletAnswer.OTHER_INVOICE,
-            )
+            problem = f"the answer is about another payment: {name}"
+            return rail.Waiting(problem, rail.InvalidWalletAnswer.OTHER_INVOICE)
     if fields.get("paid") is not True:
         return rail.Gone("failed") if details.get("status") == "failed" else rail.Waiting()
-    return _read_arrival(details.get("amount"), fields.get("preimage"), opened.external_id)
-
-
-def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.PollAnswer:
-    """Return the money received. A negative amount was sent; some wallets know no preimage."""
-    if type(amount) is not int or not invoices.MSAT <= amount <= invoices.MOST:
-        return rail.Waiting("the payment did not come in", rail.InvalidWalletAnswer.AMOUNT)
-    known = isinstance(preimage, str) and preimage.strip("0")
-    if known and not invoices.fits(preimage, payment_hash):
-        return rail.Waiting(
-            "the wallet's preimage does not fit the invoice", rail.InvalidWalletAnswer.PREIMAGE
-        )
-    return rail.Arrived(amount // invoices.MSAT)
-
-
-def _problem(name: str, wrong: vocabulary.DetailError, message: str) -> errors.FieldProblem:
-    return errors.FieldProblem(f"details.{name}", message, wrong.value)
+    amount = details.get("amount") or 0  # LNbits always names it
+    return invoices.read_arrival(amount, fields.get("preimage"), opened.external_id)
 
 
 def _refusal(where: str, error: Exception) -> errors.InvalidBody:
     """Return the refusal to show the seller."""
-    match error:
-        case errors.InvoiceError():
-            raise error
-        case wallet_http.Moved():
-            wrong = vocabulary.DetailError.LNBITS_MOVED
-            message = (
-                f"{where} redirects to another address, where the key isn't sent. Open your LNbits"
-                " in a browser and enter the address that it shows there."
-            )
-        case _:
-            wrong, message = wallet_http.host_problem(where, error) or (
-                vocabulary.DetailError.NOT_LNBITS,
-                f"There's no LNbits at {where}. Check the address.",
-            )
-    return errors.InvalidBody(info=[_problem("url", wrong, message)])
+    if isinstance(error, wallet_http.Moved):
+        message = (
+            f"{where} redirects to another address, where the key isn't sent. Open your LNbits in a"
+            " browser and enter the address that it shows there."
+        )
+        return rail.refusal("url", DetailError.LNBITS_MOVED, message)
+    unknown = DetailError.NOT_LNBITS, f"There's no LNbits at {where}. Check the address."
+    return rail.refusal("url", *(wallet_http.host_problem(where, error) or unknown))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import nostr_sdk
@@ -18,7 +18,9 @@ from bot.core import errors, exact_json
 from bot.core.net import webhook_addresses
 from bot.core.text import contacts, sanitize
 from bot.interface import vocabulary
-from bot.service.rails import nostr, rail, relays
+from bot.service.rails import host_calls, nostr, rail, relays
+
+DetailError = vocabulary.DetailError
 
 _SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
 """Older wallets write the second scheme. Both occur with and without the two slashes."""
@@ -30,10 +32,6 @@ MOST_RELAYS = 3
 """Maximum relays of a connection, used simultaneously; wallets name one or two."""
 
 _HTTP = {"wss": "https", "ws": "http"}
-
-
-class BadConnection(rail.BadDetail):
-    """An unusable connection string; the message says how to fix it, without the secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +62,15 @@ class WalletConnection:
 
 
 def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletConnection:
-    """Read a connection string from a wallet. Raises BadConnection."""
+    """Read a connection string from a wallet.
+
+    Raises BadDetail, whose message says how to fix it, without the secret.
+    """
     text = sanitize.typed(text)
     scheme, _, rest = text.partition(":")
     if scheme.lower() not in _SCHEMES or len(text) > LONGEST_CONNECTION:
-        raise BadConnection(
-            vocabulary.DetailError.CONNECTION_FORM,
+        raise rail.BadDetail(
+            DetailError.CONNECTION_FORM,
             "This isn't a wallet connection. Copy the whole text that starts with "
             "nostr+walletconnect:// from your wallet.",
         )
@@ -77,37 +78,24 @@ def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletCon
     fields = parse_qsl(query.replace("+", "%2B"))
     wallet, values = wallet.strip("/").lower(), dict(fields)
     if not nostr.is_public_key(wallet):
-        raise BadConnection(
-            vocabulary.DetailError.CONNECTION_FORM,
-            "The wallet's key in this connection is damaged. Copy the whole text from your wallet.",
-        )
-    relays = [value for name, value in fields if name == "relay"]
-    key = _read_key(values.get("secret", ""))
-    address = contacts.ascii_address(values.get("lud16", "")) or ""
-    return WalletConnection(wallet, _read_relays(relays, allow), key, address)
-
-
-def _read_key(secret: str) -> nostr.SecretKey:
+        raise _damaged("The wallet's key in this connection is damaged.")
     try:
-        return nostr.SecretKey(secret.lower())
+        key = nostr.SecretKey(values.get("secret", "").lower())
     except ValueError:
-        raise BadConnection(
-            vocabulary.DetailError.CONNECTION_FORM,
-            "The secret in this connection is missing or damaged. "
-            "Copy the whole text from your wallet.",
-        ) from None
-
-
-def _read_relays(urls: list[str], allow: webhook_addresses.AllowList) -> tuple[str, ...]:
-    relays = tuple(dict.fromkeys(urls))[:MOST_RELAYS]
+        raise _damaged("The secret in this connection is missing or damaged.") from None
+    named = dict.fromkeys(value for name, value in fields if name == "relay")
+    relays = tuple(named)[:MOST_RELAYS]
     if not relays:
-        raise BadConnection(
-            vocabulary.DetailError.CONNECTION_FORM,
-            "This connection names no relay. Copy the whole text from your wallet.",
-        )
+        raise _damaged("This connection names no relay.")
     for url in relays:
         _check_relay(url, allow)
-    return relays
+    address = contacts.ascii_address(values.get("lud16", "")) or ""
+    return WalletConnection(wallet, relays, key, address)
+
+
+def _damaged(problem: str) -> rail.BadDetail:
+    message = f"{problem} Copy the whole text from your wallet."
+    return rail.BadDetail(DetailError.CONNECTION_FORM, message)
 
 
 def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
@@ -117,16 +105,16 @@ def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
     try:
         host = webhook_addresses.check_url(plain, allow)
     except errors.ForbiddenAddress:
-        raise BadConnection(
-            vocabulary.DetailError.RELAY_PRIVATE,
+        raise rail.BadDetail(
+            DetailError.RELAY_PRIVATE,
             "This connection names a relay that can't be reached from here. "
             "Use a wallet whose relay has a public address that starts with wss://.",
         ) from None
     address, port = webhook_addresses.literal_address(host), webhook_addresses.endpoint(plain).port
     listed = allow.permits_address(address, port) if address else allow.permits_host(host, port)
     if scheme != "wss" and not (scheme == "ws" and listed):
-        raise BadConnection(
-            vocabulary.DetailError.RELAY_PLAIN,
+        raise rail.BadDetail(
+            DetailError.RELAY_PLAIN,
             "This connection names a relay without encryption. "
             "Use a wallet whose relay address starts with wss://.",
         )
@@ -150,16 +138,6 @@ EXPIRES_AFTER = 60
 """Seconds after which a request expires; some wallets refuse requests that don't expire."""
 
 UNKNOWN_SCHEME = "UNSUPPORTED_ENCRYPTION"
-
-
-class Calls(Protocol):
-    """The call budgets of hosts (service/rails/host_calls.py)."""
-
-    async def take(self, host: str) -> None:
-        """Wait until a call may be made. Raises Throttled."""
-
-    async def close(self, host: str, seconds: float) -> None:
-        """Stop calling a host for this many seconds."""
 
 
 class WalletError(errors.PeerError):
@@ -187,7 +165,10 @@ class Wallets:
     """Calls wallets over relays; `now` is in epoch ms, `calls` has the budgets of relays."""
 
     def __init__(
-        self, relays: relays.Relays, now: Callable[[], int], calls: Calls | None = None
+        self,
+        relays: relays.Relays,
+        now: Callable[[], int],
+        calls: host_calls.HostCalls | None = None,
     ) -> None:
         self._relays = relays
         self._now = now
@@ -317,14 +298,10 @@ def _result_of(text: str, method: str) -> dict[str, Any]:
         raise errors.BadAnswer("The wallet's answer is no object.")
     if error := answer.get("error"):
         code = error.get("code") if isinstance(error, dict) else None
-        raise WalletError(_code(code))
+        # Only a plain code is safe to log, unlike other text from the wallet.
+        is_plain = isinstance(code, str) and code.isascii() and code.replace("_", "").isalpha()
+        raise WalletError(str(code)[:40] if is_plain else "OTHER")
     result = answer.get("result")
     if answer.get("result_type") != method or not isinstance(result, dict):
         raise errors.BadAnswer("The wallet's answer is to another question.")
     return result
-
-
-def _code(code: Any) -> str:
-    """Return an error code that is safe to log, unlike other text from the wallet."""
-    known = isinstance(code, str) and code.isascii() and code.replace("_", "").isalpha()
-    return code[:40] if known else "OTHER"

@@ -21,14 +21,7 @@ from bot.service.rails import (
     relays,
 )
 
-
-class ImpossibleAnswer(errors.BadAnswer):
-    """An answer about a payment that can't be true."""
-
-    def __init__(self, invalid_answer: rail.InvalidWalletAnswer, message: str) -> None:
-        super().__init__(message)
-        self.invalid_answer = invalid_answer
-
+DetailError = vocabulary.DetailError
 
 NEEDED = ("make_invoice", "lookup_invoice")
 
@@ -46,8 +39,6 @@ _NO_MONEY = ("testnet", "testnet4", "signet", "regtest", "mutinynet")
 
 _ENDED = frozenset(["expired", "failed"])
 _OPEN = frozenset(["pending", "accepted"])
-_ZEROS = "0" * 64
-"""The preimage that LNbits sends if it knows none."""
 
 _RECEIVE_ONLY = (
     "Make a new connection in your wallet that may only create and look up invoices, "
@@ -55,33 +46,17 @@ _RECEIVE_ONLY = (
 )
 
 
-def wallet_problem(wrong: vocabulary.DetailError, message: str) -> errors.FieldProblem:
-    """Return the problem of a connection."""
-    return errors.FieldProblem("details.connection", message, wrong.value)
+def _problem(wrong: DetailError, message: str) -> errors.FieldProblem:
+    return rail.problem("connection", wrong, message)
 
 
-MISSING = wallet_problem(
-    vocabulary.DetailError.MISSING,
-    "is required: the text that your wallet shows for a connection",
-)
-SILENT = wallet_problem(
-    vocabulary.DetailError.WALLET_SILENT,
-    "Your wallet didn't answer. Check that it's online and that it still lists this connection, "
-    "then try again.",
-)
-NONSENSE = wallet_problem(
-    vocabulary.DetailError.WALLET_UNREADABLE,
-    "Your wallet's answer can't be read. Update the wallet, or use another one.",
-)
-_BUSY = wallet_problem(
-    vocabulary.DetailError.WALLET_BUSY, "Your wallet is busy. Wait a minute, then try again."
-)
-_NOT_VALID = wallet_problem(
-    vocabulary.DetailError.CONNECTION_ENDED,
+_BUSY = _problem(DetailError.WALLET_BUSY, "Your wallet is busy. Wait a minute, then try again.")
+_NOT_VALID = _problem(
+    DetailError.CONNECTION_ENDED,
     "Your wallet says that this connection isn't valid. Make a new one and connect that.",
 )
-_TELLS_NOTHING = wallet_problem(
-    vocabulary.DetailError.RIGHTS_UNKNOWN,
+_TELLS_NOTHING = _problem(
+    DetailError.RIGHTS_UNKNOWN,
     "Your wallet doesn't say what this connection may do. "
     "Allow it to read the wallet's info (get_info), then try again.",
 )
@@ -98,13 +73,7 @@ _REFUSALS = {
 def refusal_of(code: str) -> errors.FieldProblem:
     """Return the problem to show a seller for an error code of `get_info`."""
     failed = f"Your wallet answered with an error ({code}). Try again later."
-    return _REFUSALS.get(code, wallet_problem(vocabulary.DetailError.WALLET_FAILED, failed))
-
-
-def reason_of(error: errors.BotError) -> str:
-    """Return why no invoice was made: `slow` if a retry may help, otherwise `refused`."""
-    is_busy = isinstance(error, nostr_wallet.WalletError) and error.code == "RATE_LIMITED"
-    return "slow" if is_busy else "refused"
+    return _REFUSALS.get(code, _problem(DetailError.WALLET_FAILED, failed))
 
 
 def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
@@ -119,17 +88,17 @@ def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
     ]
     if spending:
         named = spending[0] if spending[0].replace("_", "").isalnum() else "an unknown method"
-        return wallet_problem(
-            vocabulary.DetailError.SPENDING_CONNECTION,
+        return _problem(
+            DetailError.SPENDING_CONNECTION,
             f"This connection can also spend ({named[:30]}), so it isn't safe to share. "
             f"Remove it in your wallet. {_RECEIVE_ONLY}",
         )
     if missing := [name for name in NEEDED if name not in methods]:
         message = f"This connection can't be paid to: it lacks {' and '.join(missing)}."
-        return wallet_problem(vocabulary.DetailError.RECEIVES_NOTHING, f"{message} {_RECEIVE_ONLY}")
+        return _problem(DetailError.RECEIVES_NOTHING, f"{message} {_RECEIVE_ONLY}")
     if info.get("network") in _NO_MONEY:
         message = "This wallet is on a test network. Connect one that receives real bitcoin."
-        return wallet_problem(vocabulary.DetailError.TEST_NETWORK, message)
+        return _problem(DetailError.TEST_NETWORK, message)
     return None
 
 
@@ -137,56 +106,35 @@ def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rai
     """Return the answer of `lookup_invoice`; None if it may mean a payment or the invoice's end.
 
     The field `state` is optional. If it is missing, `settled_at` may also be set for an invoice
-    that `ended` unpaid. Raises ImpossibleAnswer.
+    that `ended` unpaid.
     """
     if found.get("payment_hash") != payment_hash or found.get("type") not in (None, "incoming"):
-        raise ImpossibleAnswer(
-            rail.InvalidWalletAnswer.OTHER_INVOICE, "the wallet answered about another invoice"
+        return rail.Waiting(
+            "the wallet answered about another invoice", rail.InvalidWalletAnswer.OTHER_INVOICE
         )
+    arrived = invoices.read_arrival(found.get("amount"), found.get("preimage"), payment_hash)
     state = found.get("state")
     if not isinstance(state, str):
         if not found.get("settled_at"):
             return rail.Waiting()
-        return None if ended else _arrived(found, payment_hash)
+        return None if ended else arrived
     state = state.lower()
     if state == "settled":
-        return _arrived(found, payment_hash)
+        return arrived
     if state in _ENDED:
         return rail.Gone(f"the wallet says {state}")
     return rail.Waiting("" if state in _OPEN else "the wallet says an unknown state")
 
 
 def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
-    """Return the answer of `list_transactions`, which lists only received payments.
-
-    Raises ImpossibleAnswer.
-    """
+    """Return the answer of `list_transactions`, which lists only received payments."""
     listed = found.get("transactions")
     for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, dict) and entry.get("payment_hash") == payment_hash:
-            return _arrived(entry, payment_hash) if entry.get("settled_at") else rail.Waiting()
+            if not entry.get("settled_at"):
+                return rail.Waiting()
+            return invoices.read_arrival(entry.get("amount"), entry.get("preimage"), payment_hash)
     return rail.Gone("the invoice ended without a payment")
-
-
-def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
-    """Return the money. Raises ImpossibleAnswer if the amount or the preimage is wrong.
-
-    A missing preimage is fine: some wallets don't know it.
-    """
-    amount, preimage = found.get("amount"), found.get("preimage")
-    if amount is not None and (
-        type(amount) is not int or not invoices.MSAT <= amount <= invoices.MOST
-    ):
-        raise ImpossibleAnswer(
-            rail.InvalidWalletAnswer.AMOUNT, "the wallet names an impossible amount"
-        )
-    is_known = isinstance(preimage, str) and preimage not in {"", _ZEROS}
-    if is_known and not invoices.fits(str(preimage), payment_hash):
-        raise ImpossibleAnswer(
-            rail.InvalidWalletAnswer.PREIMAGE,
-            "the wallet names a preimage that is not the invoice's",
-        )
-    return rail.Arrived(None if amount is None else amount // invoices.MSAT)
 
 
 SECONDS = 9.5
@@ -229,7 +177,8 @@ class NwcRail:
         rail.check_names(details, "connection")
         text = details.get("connection")
         if not isinstance(text, str):
-            raise _refusal(MISSING)
+            message = "is required: the text that your wallet shows for a connection"
+            raise rail.refusal("connection", DetailError.MISSING, message)
         try:
             connection = nostr_wallet.parse_connection(text, self._allow)
             async with asyncio.timeout(SECONDS):
@@ -237,16 +186,22 @@ class NwcRail:
                 info = await self._wallets.call(
                     connection, scheme, nostr_wallet.Call("get_info", {}, (3.5, 3.5))
                 )
-        except nostr_wallet.BadConnection as error:
-            raise _refusal(wallet_problem(error.wrong, str(error))) from None
+            problem = problem_of(info)
+        except rail.BadDetail as error:
+            problem = _problem(error.wrong, str(error))
         except nostr_wallet.WalletError as error:
-            raise _refusal(refusal_of(error.code)) from None
+            problem = refusal_of(error.code)
         except (errors.Unreachable, errors.Throttled, TimeoutError):
-            raise _refusal(SILENT) from None
+            message = (
+                "Your wallet didn't answer. Check that it's online and that it still lists this "
+                "connection, then try again."
+            )
+            problem = _problem(DetailError.WALLET_SILENT, message)
         except errors.BadAnswer:
-            raise _refusal(NONSENSE) from None
-        if problem := problem_of(info):
-            raise _refusal(problem)
+            message = "Your wallet's answer can't be read. Update the wallet, or use another one."
+            problem = _problem(DetailError.WALLET_UNREADABLE, message)
+        if problem:
+            raise errors.InvalidBody(info=[problem]) from None
         sealed = {"connection": text.strip(), "encryption": scheme.value}
         return rail.Connected(vocabulary.NWC, sealed, connection.label, ("SAT",), automatic=True)
 
@@ -267,8 +222,9 @@ class NwcRail:
             return rail.Unavailable("slow", str(error), errors.requested_wait(error))
         except (errors.Unreachable, TimeoutError) as error:
             return rail.Unavailable("slow", str(error))
-        except (nostr_wallet.WalletError, nostr_wallet.BadConnection) as error:
-            return rail.Unavailable(reason_of(error), str(error))
+        except (nostr_wallet.WalletError, rail.BadDetail) as error:
+            is_busy = isinstance(error, nostr_wallet.WalletError) and error.code == "RATE_LIMITED"
+            return rail.Unavailable("slow" if is_busy else "refused", str(error))
         except (errors.BadAnswer, errors.InvoiceError) as error:
             return rail.Unavailable("lied", str(error))
         if result.get("payment_hash") not in (None, made.payment_hash):
@@ -280,24 +236,20 @@ class NwcRail:
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
         """Ask for the invoice's state; if it is unclear, ask for the list of payments."""
         try:
-            params = {"payment_hash": opened.external_id}
+            params: dict[str, Any] = {"payment_hash": opened.external_id}
             found = await self._call(charge, nostr_wallet.Call("lookup_invoice", params, _TWICE))
             ended = self._now() >= (opened.lapses_at or charge.lapses_at)
             answer = read_lookup(found, opened.external_id, ended=ended)
-            if answer is None:
-                answer = await self._poll_list(charge, opened)
+            if answer is None:  # search the wallet's list of received payments
+                made = charge.created_at // 1000
+                params = {"from": made - 600, "until": made + 600, "type": "incoming", "limit": 20}
+                call = nostr_wallet.Call("list_transactions", params, _ONCE)
+                answer = read_list(await self._call(charge, call), opened.external_id)
         except nostr_wallet.WalletError as error:
             return rail.Gone(str(error)) if error.code == "NOT_FOUND" else rail.Waiting(str(error))
         except errors.Throttled as error:
             return rail.Waiting(str(error), again_in=errors.requested_wait(error))
-        except ImpossibleAnswer as error:
-            return rail.Waiting(str(error), error.invalid_answer)
-        except (
-            errors.Unreachable,
-            TimeoutError,
-            errors.BadAnswer,
-            nostr_wallet.BadConnection,
-        ) as error:
+        except (errors.Unreachable, TimeoutError, errors.BadAnswer, rail.BadDetail) as error:
             return rail.Waiting(str(error))
         return answer
 
@@ -305,20 +257,13 @@ class NwcRail:
         """Return relay and key, so that a slow wallet doesn't delay others on the same relay."""
         try:
             connection, _ = self._read(details)
-        except nostr_wallet.BadConnection:
+        except rail.BadDetail:
             return ""
         return f"{connection.relay_host}/{connection.key.public}"
 
     async def close(self) -> None:
         """Close the connections to relays."""
         await self._relays.close()
-
-    async def _poll_list(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Search the wallet's list of received payments."""
-        made = charge.created_at // 1000
-        params = {"from": made - 600, "until": made + 600, "type": "incoming", "limit": 20}
-        found = await self._call(charge, nostr_wallet.Call("list_transactions", params, _ONCE))
-        return read_list(found, opened.external_id)
 
     async def _call(self, charge: rail.Charge, call: nostr_wallet.Call) -> dict[str, Any]:
         connection, scheme = self._read(charge.details)
@@ -330,7 +275,3 @@ class NwcRail:
     ) -> tuple[nostr_wallet.WalletConnection, nostr.Scheme]:
         connection = nostr_wallet.parse_connection(str(details.get("connection")), self._allow)
         return connection, nostr.Scheme(details.get("encryption", nostr.Scheme.NIP04))
-
-
-def _refusal(problem: errors.FieldProblem) -> errors.InvalidBody:
-    return errors.InvalidBody(info=[problem])

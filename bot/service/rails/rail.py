@@ -314,6 +314,16 @@ class BadDetail(errors.BotError):
         self.wrong = wrong
 
 
+def problem(name: str, wrong: vocabulary.DetailError, message: str) -> errors.FieldProblem:
+    """Return the problem of a field of the details."""
+    return errors.FieldProblem(f"details.{name}", message, wrong.value)
+
+
+def refusal(name: str, wrong: vocabulary.DetailError, message: str) -> errors.InvalidBody:
+    """Return the refusal of details for the problem of one field."""
+    return errors.InvalidBody(info=[problem(name, wrong, message)])
+
+
 def check_names(details: Mapping[str, Any], *known: str) -> None:
     """Raise InvalidBody for fields that are not `known`."""
     if problems := unknown_fields(details, known, "details"):

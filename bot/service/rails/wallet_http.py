@@ -23,6 +23,8 @@ from bot.core.net import guarded_transport, http_client, webhook_addresses
 from bot.interface import vocabulary
 from bot.service.rails import host_calls, rail
 
+DetailError = vocabulary.DetailError
+
 SECONDS = 10.0
 """Time limit in seconds of a call, and of all calls of one opening together, however slowly the
 answer arrives.
@@ -290,43 +292,40 @@ def unanswered(error: Exception) -> rail.Waiting:
     return rail.Waiting(str(error), again_in=again_in)
 
 
-_HOST_PROBLEMS: dict[type[Exception], tuple[vocabulary.DetailError, str]] = {
+_HOST_PROBLEMS: dict[type[Exception], tuple[DetailError, str]] = {
     errors.ForbiddenAddress: (
-        vocabulary.DetailError.HOST_PRIVATE,
+        DetailError.HOST_PRIVATE,
         "{server} can't be used: it isn't a public address.",
     ),
-    errors.PeerRefusal: (vocabulary.DetailError.HOST_SAYS, "{server} says: {error}"),
+    errors.PeerRefusal: (DetailError.HOST_SAYS, "{server} says: {error}"),
     errors.NoSuchHost: (
-        vocabulary.DetailError.HOST_UNKNOWN,
+        DetailError.HOST_UNKNOWN,
         "There's no server at {server}. Check the spelling.",
     ),
     errors.NotSecure: (
-        vocabulary.DetailError.HOST_UNSAFE,
+        DetailError.HOST_UNSAFE,
         "{server} has no valid certificate, so it can't be trusted. Ask whoever runs it.",
     ),
     errors.NotReached: (
-        vocabulary.DetailError.HOST_CLOSED,
+        DetailError.HOST_CLOSED,
         "{server} can't be reached: it takes no connections. Try again later.",
     ),
     errors.BrokenOff: (
-        vocabulary.DetailError.HOST_BROKEN,
+        DetailError.HOST_BROKEN,
         "{server} ended the connection without an answer. Try again later.",
     ),
     errors.Unreachable: (
-        vocabulary.DetailError.HOST_SILENT,
+        DetailError.HOST_SILENT,
         "{server} didn't answer in time. Try again later.",
     ),
-    errors.Throttled: (
-        vocabulary.DetailError.HOST_BUSY,
-        "{server} is busy. Wait a minute, then try again.",
-    ),
+    errors.Throttled: (DetailError.HOST_BUSY, "{server} is busy. Wait a minute, then try again."),
     errors.Overloaded: (
-        vocabulary.DetailError.HOST_BROKEN,
+        DetailError.HOST_BROKEN,
         "{server} has a problem of its own: {error}. Try again later.",
     ),
-    Denied: (vocabulary.DetailError.HOST_DENIES, "{server} lets nobody ask for it: {error}."),
+    Denied: (DetailError.HOST_DENIES, "{server} lets nobody ask for it: {error}."),
     Moved: (
-        vocabulary.DetailError.HOST_MOVED,
+        DetailError.HOST_MOVED,
         (
             "{server} redirects to an address that can't be used."
             " Ask your wallet for your current address."
@@ -336,7 +335,7 @@ _HOST_PROBLEMS: dict[type[Exception], tuple[vocabulary.DetailError, str]] = {
 """The first matching class counts, so subclasses come first."""
 
 
-def host_problem(server: str, error: Exception) -> tuple[vocabulary.DetailError, str] | None:
+def host_problem(server: str, error: Exception) -> tuple[DetailError, str] | None:
     """Return what a seller can do about an error of a wallet's server, or None if unknown."""
     for kind, (problem, message) in _HOST_PROBLEMS.items():
         if isinstance(error, kind):
