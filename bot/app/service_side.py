@@ -15,7 +15,7 @@ from bot.core.ops import audit, readiness
 from bot.core.outbox import groups, host_budgets, worker
 from bot.core.text import links
 from bot.service.api import callers, rate_limits
-from bot.service.checkouts import checkout_rows, inventory, opening, polling
+from bot.service.checkouts import checkout_rows, inventory, wallet_calls
 from bot.service.goods import files
 from bot.service.notifications import notification_queues, payer_letters, recipients
 from bot.service.notifications.webhooks import WebhookSender
@@ -105,8 +105,8 @@ class ServiceSide:
         self.closers += [webhooks.close, rails.close]
         self.queue_handlers = [
             *webhooks.queue_handlers,
-            opening.OpeningHandler(db, context, now, budget).queue_handler,
-            polling.PaymentPoller(db, context, now, budget).queue_handler,
+            wallet_calls.OpeningHandler(db, context, now, budget).queue_handler,
+            wallet_calls.PaymentPoller(db, context, now, budget).queue_handler,
             *self._mail(settings, payer_key.encode()),
         ]
         # Email may have been configured before, so its queues are swept without it too.

@@ -18,12 +18,11 @@ from hypothesis.stateful import multiple, rule
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds, WrongState
 from bot.core.outbox import outbox
 from bot.interface.vocabulary import LIGHTNING, Kind
-from bot.service.checkouts import claiming, inventory, paying, polling
+from bot.service.checkouts import claiming, inventory, paying, wallet_calls
 from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Holder, Settlement
-from bot.service.checkouts.opening import OPENINGS, OpeningHandler
 from bot.service.checkouts.order import ONE, Order
 from bot.service.checkouts.paying import PaymentForm, PaymentProgress
-from bot.service.checkouts.polling import POLLS, PaymentPoller
+from bot.service.checkouts.wallet_calls import OPENINGS, POLLS, OpeningHandler, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments import settling
 from bot.service.rails.rail import Opened, SandboxScenario, Unavailable
@@ -301,7 +300,7 @@ class Payments(Shop):
     @rule(form=Shop.forms)
     def hint(self, form: Form) -> None:
         """Hint at any checkout, at any time: nothing is booked by it."""
-        self.db.run(lambda tx: polling.hint(tx, form.progress.checkout_id, self.now))
+        self.db.run(lambda tx: wallet_calls.hint(tx, form.progress.checkout_id, self.now))
 
     @rule(form=Shop.forms, repeat=st.booleans(), change=st.sampled_from([-1, 0, 0, 3]))
     def hear_out_of_turn(self, form: Form, *, repeat: bool, change: int) -> None:

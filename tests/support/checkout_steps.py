@@ -9,9 +9,8 @@ from bot.core.outbox.worker import QueueHandler
 from bot.interface.vocabulary import LIGHTNING
 from bot.service.checkouts import checkout_rows, paying
 from bot.service.checkouts.checkout import Checkout
-from bot.service.checkouts.opening import OpeningHandler
 from bot.service.checkouts.paying import PaymentForm
-from bot.service.checkouts.polling import PaymentPoller
+from bot.service.checkouts.wallet_calls import OpeningHandler, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments.payment_reports import WebhookReport
 from bot.service.rails.rail import PollAnswer

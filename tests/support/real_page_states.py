@@ -12,7 +12,7 @@ from typing import Any
 from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
 from bot.service.checkouts import claiming
-from bot.service.checkouts.opening import OPENINGS, OpeningHandler
+from bot.service.checkouts.wallet_calls import OPENINGS, OpeningHandler
 from bot.service.payments import account_rows
 from bot.service.rails.bank import BankRail
 from bot.service.rails.exchange_rates import SandboxExchange

@@ -26,8 +26,7 @@ from bot.core.database import database, opening, private_files, snapshot, urls, 
 from bot.core.money import amounts
 from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries
-from bot.service.checkouts import polling
-from bot.service.checkouts.opening import OPENINGS
+from bot.service.checkouts import wallet_calls
 from bot.service.notifications import notification_queues, payer_letters, webhooks
 from bot.service.payments import payment_reports
 from bot.service.requests import applications, request_commands
@@ -353,7 +352,7 @@ UNREADABLE = "its body could not be read"
 
 QUEUES = {
     queue.name: queue
-    for queue in (*notification_queues.QUEUES, payer_letters.SERVED, OPENINGS, polling.POLLS)
+    for queue in (*notification_queues.QUEUES, payer_letters.SERVED, *wallet_calls.QUEUES)
 }
 """The service's queues, whose messages have known payloads."""
 

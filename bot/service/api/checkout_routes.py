@@ -15,7 +15,7 @@ from bot.core.database import database
 from bot.core.net import request_body
 from bot.interface import answers, bodies, fields, refusals, vocabulary
 from bot.service.api import callers, calls, openapi, to_answers
-from bot.service.checkouts import checkout, claiming, polling
+from bot.service.checkouts import checkout, claiming, wallet_calls
 from bot.service.payments import payout_accounts
 from bot.service.requests import idempotency
 
@@ -264,5 +264,7 @@ async def hear(
         raise errors.NoSuchAddress
     callers.admit_hint(request, checkout_id)
     await request_body.read(request)
-    await service.db.transaction(partial(polling.hint, checkout_id=checkout_id, now=service.now()))
+    await service.db.transaction(
+        partial(wallet_calls.hint, checkout_id=checkout_id, now=service.now())
+    )
     return Response(status_code=204)

@@ -15,7 +15,7 @@ from typing import Any
 from bot.core import errors
 from bot.core.database import database
 from bot.interface import parts, vocabulary
-from bot.service.checkouts import checkout_rows, claiming, inventory, opening, polling
+from bot.service.checkouts import checkout_rows, claiming, inventory, wallet_calls
 from bot.service.checkouts.checkout import (
     UNKNOWN_HOLDER,
     Checkout,
@@ -246,7 +246,7 @@ def _begin(
     opened = rail.open_offline(checkout.charge(request.terms.product.name, details, form.scenario))
     if opened is None:
         checkout_rows.insert(tx, checkout, holder)
-        opening.queue_opening(tx, checkout, form.holder.peer)
+        wallet_calls.queue_opening(tx, checkout, form.holder.peer)
         return PaymentProgress(checkout.id, None)
     payment = None
     if _is_at_once(context, form):  # its units are sold already
@@ -260,7 +260,7 @@ def _begin(
         checkout_rows.insert(tx, checkout, holder)
         if opened.claimed:
             claiming.record_claim(tx, context, request, checkout, holder, now)
-    polling.queue_polls(tx, checkout, opened, "", now)
+    wallet_calls.queue_polls(tx, checkout, opened, "", now)
     return PaymentProgress(checkout.id, payment, fresh=payment is not None)
 
 

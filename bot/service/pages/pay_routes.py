@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from bot.core import errors
 from bot.interface import vocabulary
 from bot.service.api import callers, calls, to_answers
-from bot.service.checkouts import checkout_rows, claiming, paying, polling
+from bot.service.checkouts import checkout_rows, claiming, paying, wallet_calls
 from bot.service.checkouts.checkout import ENDED, SETTLED, Checkout
 from bot.service.checkouts.order import check_payer_data
 from bot.service.pages import (
@@ -235,7 +235,7 @@ async def show_checkout(
     """
     checkout = await _changed(service, checkout, vocabulary.CheckoutState.OPENING, OPENING_WAITS)
     if checkout.state(service.now()) is vocabulary.CheckoutState.OPEN:
-        is_asked = await polling.hint_for_page(service.db, checkout, service.now())
+        is_asked = await wallet_calls.hint_for_page(service.db, checkout, service.now())
         if is_asked and live is not None:
             checkout = await _changed(service, checkout, vocabulary.CheckoutState.OPEN, POLL_WAITS)
     now = service.now()

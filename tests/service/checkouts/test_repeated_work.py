@@ -12,7 +12,7 @@ from bot.core.database.database import Transaction
 from bot.core.database.sqlite import SqliteDatabase
 from bot.core.outbox import lanes, outbox
 from bot.service.checkouts import checkout_rows, inventory
-from bot.service.checkouts.polling import POLLS, PaymentPoller
+from bot.service.checkouts.wallet_calls import POLLS, PaymentPoller
 from bot.service.notifications import notification_queues, recipients
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.rails.rail import Arrived

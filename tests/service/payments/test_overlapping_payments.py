@@ -21,7 +21,7 @@ from bot.interface.vocabulary import CheckoutState
 from bot.service.checkouts import checkout_rows, claiming, inventory, paying
 from bot.service.checkouts.checkout import Holder, Settlement
 from bot.service.checkouts.paying import PaymentForm
-from bot.service.checkouts.polling import POLLS, PaymentPoller
+from bot.service.checkouts.wallet_calls import POLLS, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments import account_rows, payout_accounts, settling
 from bot.service.rails.exchange_rates import SandboxExchange

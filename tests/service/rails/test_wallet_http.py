@@ -20,7 +20,7 @@ from bot.core.errors import (
 )
 from bot.core.net.guarded_transport import MOST_READ
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.checkouts import opening, polling
+from bot.service.checkouts import wallet_calls
 from bot.service.rails.wallet_http import WalletHttp
 from tests.support.http_peers import endless_answers
 from tests.support.lightning_wallet import (
@@ -163,7 +163,7 @@ async def test_wallets_that_stay_silent_take_no_connection_of_another(
 
     server = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
     silent = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    asks = [asyncio.create_task(http.get(silent)) for _ in range(opening.ROOM + polling.ROOM)]
+    asks = [asyncio.create_task(http.get(silent)) for _ in range(2 * wallet_calls.ROOM)]
     await asyncio.sleep(0)
     try:
         async with asyncio.timeout(5):

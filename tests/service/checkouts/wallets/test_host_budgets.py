@@ -21,14 +21,16 @@ from bot.core.outbox.host_budgets import ASKED, HostBudget
 from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import QueueHandler
 from bot.interface.vocabulary import LNBITS, CheckoutState
-from bot.service.checkouts import polling
+from bot.service.checkouts import wallet_calls
 from bot.service.checkouts.checkout import Holder
-from bot.service.checkouts.opening import OPENINGS, DueOpening, OpeningHandler
-from bot.service.checkouts.polling import (
+from bot.service.checkouts.wallet_calls import (
+    OPENINGS,
     POLLS,
     ROOM,
     ZONE_ROOM,
+    DueOpening,
     DuePoll,
+    OpeningHandler,
     PaymentPoller,
     WalletLane,
     groups_of,
@@ -120,7 +122,7 @@ class Market:
         """Ask for news as the checkout's page does, whose script waits for the wallet."""
         it = await found(self.service, checkout_id)
         if it.state(self.clock()) is CheckoutState.OPEN:
-            await polling.hint_for_page(self.service.db, it, self.clock())
+            await wallet_calls.hint_for_page(self.service.db, it, self.clock())
 
     async def work(self, queue_handler: QueueHandler) -> None:
         """Claim and handle as long as something may go; a hostile page asks again at once."""
@@ -133,7 +135,7 @@ class Market:
             for message in claimed:
                 await handle(queue_handler, message)
                 if message.body.checkout_id in self.greedy:
-                    hint = partial(polling.hint, checkout_id=message.body.checkout_id)
+                    hint = partial(wallet_calls.hint, checkout_id=message.body.checkout_id)
                     await db.transaction(partial(hint, now=self.clock()))
 
     async def until(self, checkout_id: str, state: str, most: float = 60) -> float:
@@ -359,7 +361,7 @@ async def test_a_hint_is_not_lost_to_a_429(database_url: str) -> None:
         await market.pass_time(400)
         market.provider.answers["payment"] = text_answer("", 429, **{"retry-after": "3"})
         market.provider.paid.add(str(it.external_id))
-        hint = partial(polling.hint, checkout_id=checkout_id, now=market.clock())
+        hint = partial(wallet_calls.hint, checkout_id=checkout_id, now=market.clock())
         await market.service.db.transaction(hint)
         await market.pass_time(1)
         market.provider.answers.clear()

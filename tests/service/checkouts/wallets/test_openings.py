@@ -14,7 +14,7 @@ from bot.core.outbox.worker import Worker
 from bot.interface.vocabulary import LIGHTNING
 from bot.service.checkouts import claiming, paying
 from bot.service.checkouts.checkout import Holder
-from bot.service.checkouts.opening import OpeningHandler
+from bot.service.checkouts.wallet_calls import OpeningHandler
 from bot.service.rails.rail import Arrived, Opened, PayWith, Unavailable
 from bot.service.requests import request_rows
 from tests.support.checkout_steps import (

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.interface.vocabulary import BANK, LIGHTNING
-from bot.service.checkouts import checkout_rows, claiming, inventory, polling
-from bot.service.checkouts.polling import PaymentPoller
+from bot.service.checkouts import checkout_rows, claiming, inventory, wallet_calls
+from bot.service.checkouts.wallet_calls import PaymentPoller
 from bot.service.rails.rail import Arrived, Gone, InvalidWalletAnswer, Waiting
 from tests.support.checkout_steps import (
     begin,
@@ -180,7 +180,7 @@ async def test_a_wallet_that_lies_is_warned_of_once_for_each_checkout(
 
 async def hint(service: ServiceHarness, checkout_id: str) -> None:
     await service.db.transaction(
-        partial(polling.hint, checkout_id=checkout_id, now=service.clock())
+        partial(wallet_calls.hint, checkout_id=checkout_id, now=service.clock())
     )
 
 
@@ -247,7 +247,9 @@ async def test_a_hint_does_not_wait_for_a_clock_that_was_ahead(service: ServiceH
     service.clock.advance(3600)
     assert await hear(service) == 1
     service.clock.advance(-3590)
-    assert await polling.hint_for_page(service.db, await found(service, it.id), service.clock())
+    assert await wallet_calls.hint_for_page(
+        service.db, await found(service, it.id), service.clock()
+    )
     assert await asked_polls(service) == [service.clock() + 1_000]
     service.clock.advance(1)
     assert await hear(service) == 1
@@ -276,7 +278,7 @@ async def test_a_hint_during_a_poll_is_followed_by_another_poll(
     if asked:
         await hint(service, it.id)
     service.clock.advance(5 if not asked else 2)
-    poller = polling.PaymentPoller(service.db, service.context, service.clock)
+    poller = wallet_calls.PaymentPoller(service.db, service.context, service.clock)
     (message,) = await service.db.transaction(
         lambda tx: outbox.claim(tx, poller.queue_handler.queue, service.clock(), 1)
     )
@@ -299,11 +301,11 @@ async def test_an_open_page_hints_at_most_every_second(service: ServiceHarness) 
     await hear(service)
     before = await service.rows("outbox")
     fresh = await found(service, it.id)
-    await polling.hint_for_page(service.db, fresh, service.clock())
+    await wallet_calls.hint_for_page(service.db, fresh, service.clock())
     assert await service.rows("outbox") == before
     service.clock.advance(1)
     for _ in range(3):
-        await polling.hint_for_page(service.db, fresh, service.clock())
+        await wallet_calls.hint_for_page(service.db, fresh, service.clock())
         service.clock.advance(0.1)
     assert await asked_polls(service) == [service.clock() - 300]
 
@@ -311,7 +313,7 @@ async def test_an_open_page_hints_at_most_every_second(service: ServiceHarness) 
 async def test_test_money_and_banks_take_no_hint(service: ServiceHarness) -> None:
     it = await begun(service, "bank:sepa")
     await hint(service, it.id)
-    await polling.hint_for_page(service.db, it, service.clock() + 9_000)
+    await wallet_calls.hint_for_page(service.db, it, service.clock() + 9_000)
     assert await service.rows("outbox") == []
 
 

@@ -1,7 +1,7 @@
-"""Polls of the rails for the money of checkouts.
+"""Openings of checkouts at the wallets of sellers, and polls of all rails for their money.
 
-A poll is a row in a queue, so a restart continues where it stopped. Regular polls run at growing
-intervals. Hints and open pages request a poll as soon as possible.
+Both are rows in queues, so a restart continues where it stopped. Their I/O is outside the
+transactions. A crash while a checkout opens leaves an unseen invoice and a reservation that lapses.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.outbox import (
     bulk_changes,
+    groups,
     host_budgets,
     outbox,
     queries,
     queue_policy,
     worker,
 )
-from bot.service.checkouts import checkout_rows
+from bot.service.checkouts import checkout_rows, inventory
 from bot.service.checkouts.checkout import (
     CLOSEST,
     GRACE,
@@ -34,44 +35,34 @@ from bot.service.checkouts.checkout import (
     SETTLED,
     Checkout,
     Settlement,
+    State,
     next_poll,
 )
 from bot.service.payments import account_rows, settling
-from bot.service.rails import host_calls
-from bot.service.rails.rail import Arrived, InvalidWalletAnswer, Opened, PollAnswer, Waiting
-from bot.service.requests import request
+from bot.service.rails import host_calls, rail
+from bot.service.requests import request, request_rows
 
 log = structlog.get_logger()
 
-REGULAR_POLL = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
-"""Finds the waiting regular poll of a checkout."""
-
-POLL_SECONDS = 15
-"""Time limit of a poll; a rail's own limit is shorter."""
+SECONDS = 15
+"""Time limit of an opening or a poll; a rail's own limit is shorter."""
 
 ROOM = 256
-"""Simultaneous polls in this process. Wallets that never answer fill only their own lanes."""
+"""Simultaneous openings in this process, and as many polls. Wallets that never answer fill only
+their own lanes.
+"""
 
 ZONE_ROOM = ROOM // 4
-"""Simultaneous polls of wallets in one zone, whose owner can invent hosts and ports."""
+"""Simultaneous openings, or polls, of wallets in one zone, whose owner can invent hosts and ports.
+"""
 
-WALLET_ROOM = 16
-"""Simultaneous polls of one wallet's host, or of one wallet behind a relay."""
-
-NOT_YET = "the money has not arrived"
-
-WARNING_INTERVAL = 10 * MINUTE
-"""Minimum time between two warnings about one host, in milliseconds."""
-
-MAX_WARNED_HOSTS = 1_000
-"""Hosts whose last warning is remembered."""
-
-# Lanes and groups of calls to wallets, which openings share.
+OPENINGS_OF_WALLET, POLLS_OF_WALLET = 8, 16
+"""Simultaneous calls of one wallet's host, or of one wallet behind a relay."""
 
 WALLET = "wallet "
 """Prefix of the groups of a wallet's lanes."""
 
-LANE_PACE = queue_policy.Pace(1, WALLET_ROOM)
+LANE_PACE = queue_policy.Pace(1, POLLS_OF_WALLET)
 """Moves a lane that was just served behind the other open lanes."""
 
 
@@ -143,6 +134,20 @@ def wallet_queue(name: str, width: int, payloads: stored_json.PayloadKinds) -> q
     )
 
 
+# Polls.
+
+REGULAR_POLL = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
+"""Finds the waiting regular poll of a checkout."""
+
+NOT_YET = "the money has not arrived"
+
+WARNING_INTERVAL = 10 * MINUTE
+"""Minimum time between two warnings about one host, in milliseconds."""
+
+MAX_WARNED_HOSTS = 1_000
+"""Hosts whose last warning is remembered."""
+
+
 @dataclass(frozen=True, slots=True)
 class DuePoll:
     """A poll for the money of a checkout."""
@@ -153,12 +158,11 @@ class DuePoll:
     """True if no other poll follows it."""
 
 
-POLLS = wallet_queue("looks", WALLET_ROOM, stored_json.PayloadKinds(look=DuePoll))
-"""Polls for money."""
+POLLS = wallet_queue("looks", POLLS_OF_WALLET, stored_json.PayloadKinds(look=DuePoll))
 
 
 def queue_polls(
-    tx: database.Transaction, checkout: Checkout, opened: Opened, peer: str, now: int
+    tx: database.Transaction, checkout: Checkout, opened: rail.Opened, peer: str, now: int
 ) -> None:
     """Queue polls at the times that the rail names, or else the first regular poll."""
     lane = WalletLane(checkout.host, peer)
@@ -255,11 +259,11 @@ class PaymentPoller:
         checkout, details = await self._db.read(lambda tx: self._read(tx, message))
         lane = WalletLane.parse(message.lane)
         with host_calls.claimed(lane.host, lane.purpose):
-            found = await self._poll(checkout, details) if checkout else Waiting()
+            found = await self._poll(checkout, details) if checkout else rail.Waiting()
         payment = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, found)
         )
-        invalid = found.invalid_answer if isinstance(found, Waiting) else None
+        invalid = found.invalid_answer if isinstance(found, rail.Waiting) else None
         # Later polls would only repeat it.
         if checkout and invalid and checkout.invalid_answer is None:
             log.warning(
@@ -269,7 +273,7 @@ class PaymentPoller:
             )  # fmt: skip
         if payment is not None:
             settling.log_payment(payment)
-        elif isinstance(found, Arrived):
+        elif isinstance(found, rail.Arrived):
             log.info("payment reported again", checkout=message.body.checkout_id)
 
     def _read(
@@ -284,25 +288,25 @@ class PaymentPoller:
         account = account_rows.find(tx, checkout.account_id)
         return (checkout, self._context.details_of(account)) if account else (None, {})
 
-    async def _poll(self, checkout: Checkout, details: dict[str, Any]) -> PollAnswer:
+    async def _poll(self, checkout: Checkout, details: dict[str, Any]) -> rail.PollAnswer:
         """Poll the rail; a bug in it must not end the polling."""
-        rail = self._context.rails.of(checkout.kind)
+        polled, charge = self._context.rails.of(checkout.kind), checkout.charge("", details)
         try:
-            async with asyncio.timeout(POLL_SECONDS):
-                found = await rail.poll(checkout.charge("", details), checkout.as_opened())
+            async with asyncio.timeout(SECONDS):
+                found = await polled.poll(charge, checkout.as_opened())
         except TimeoutError:
-            found = Waiting("no answer in time")
+            found = rail.Waiting("no answer in time")
         except Exception:
             log.exception("look failed", checkout=checkout.id, kind=checkout.kind)
-            return Waiting()
-        if isinstance(found, Arrived) and found.amount is not None and found.amount <= 0:
-            found = Waiting(
-                "the wallet named no amount that could be paid", InvalidWalletAnswer.AMOUNT
+            return rail.Waiting()
+        if isinstance(found, rail.Arrived) and found.amount is not None and found.amount <= 0:
+            found = rail.Waiting(
+                "the wallet named no amount that could be paid", rail.InvalidWalletAnswer.AMOUNT
             )
-        if isinstance(found, Arrived):
+        if isinstance(found, rail.Arrived):
             return found
         facts = {"checkout": checkout.id, "kind": checkout.kind, "host": checkout.wallet_host}
-        is_silent = isinstance(found, Waiting) and found.detail and not found.invalid_answer
+        is_silent = isinstance(found, rail.Waiting) and found.detail and not found.invalid_answer
         if is_silent and self._may_warn(checkout.wallet_host):
             log.warning("wallet can't be asked for money", **facts, reason=found.detail)
         else:
@@ -320,11 +324,11 @@ class PaymentPoller:
         return True
 
     def _settle(
-        self, tx: database.Transaction, message: outbox.Message, found: PollAnswer
+        self, tx: database.Transaction, message: outbox.Message, found: rail.PollAnswer
     ) -> request.Payment | None:
         """Record the answer and queue the next poll."""
         now, task = self._now(), message.body
-        again_in = found.again_in if isinstance(found, Waiting) else None
+        again_in = found.again_in if isinstance(found, rail.Waiting) else None
         checkout = checkout_rows.find(tx, task.checkout_id)
         expires_at = checkout.expires_at if checkout else None
         # The host accepts no calls now, so the next poll waits, but not forever.
@@ -333,13 +337,13 @@ class PaymentPoller:
             outbox.retry(tx, self._queue, message, later, NOT_YET)
             return None
         payment = None
-        if checkout is not None and isinstance(found, Arrived):
+        if checkout is not None and isinstance(found, rail.Arrived):
             settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as, found.amount)
             payment = settling.record_settlement(tx, settlement, now)
             checkout = checkout_rows.find(tx, task.checkout_id)
         due_at = None
         if checkout is not None and _may_poll(checkout):
-            invalid = found.invalid_answer if isinstance(found, Waiting) else None
+            invalid = found.invalid_answer if isinstance(found, rail.Waiting) else None
             checkout_rows.mark_polled(tx, checkout.id, now, invalid)
             opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
             due_at = next_poll(opened_at, expires_at, now)
@@ -355,3 +359,138 @@ class PaymentPoller:
             tx, self._queue, message, due_at, NOT_YET, following=outbox.NextAttempt(task, str(lane))
         )
         return payment
+
+
+# Openings.
+
+OPENING_PATIENCE = host_budgets.PATIENCE[host_budgets.OPENING]
+"""Milliseconds that a payer's checkout waits for a host that accepts no calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueOpening:
+    """A checkout that a wallet has to open."""
+
+    checkout_id: str
+
+
+OPENINGS = wallet_queue(
+    "openings", OPENINGS_OF_WALLET, stored_json.PayloadKinds(opening=DueOpening)
+)
+QUEUES = (OPENINGS, POLLS)
+
+
+def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> None:
+    """Queue the opening of a checkout just stored; `peer` is the pseudonym of its network."""
+    lane = str(WalletLane(checkout.host, peer, host_budgets.OPENING))
+    body = DueOpening(checkout.id)
+    outbox.put(tx, OPENINGS, lane, body, checkout.created_at, subject=checkout.request_id)
+
+
+class OpeningHandler:
+    """Opens checkouts at the wallets of sellers; a worker runs its `queue_handler`."""
+
+    def __init__(
+        self,
+        db: database.Database,
+        context: settling.PaymentContext,
+        now: Callable[[], int],
+        budget: host_budgets.HostBudget | None = None,  # of the calls of each host
+    ) -> None:
+        self._db = db
+        self._budget = budget
+        self._queue = replace(OPENINGS, budget=budget)
+        self._context = context
+        self._now = now
+        self.queue_handler = worker.QueueHandler(self._queue, self.handle, concurrency=ROOM)
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Request the invoice, then store it and settle the message in one transaction."""
+        checkout_id, lane = message.body.checkout_id, WalletLane.parse(message.lane)
+        found, closed_for = await self._db.read(lambda tx: self._read(tx, checkout_id, lane.host))
+        answer: rail.Opened | rail.Unavailable | None = None
+        if found and closed_for > OPENING_PATIENCE:
+            answer = rail.Unavailable("slow", "the host asks for no calls")
+        elif found:
+            with host_calls.claimed(lane.host, lane.purpose):
+                answer = await self._open(*found)
+        after = await self._db.transaction_until_stored(
+            lambda tx: self._settle(tx, message, answer)
+        )
+        if after is None or answer is None:
+            return
+        state = after.state(self._now())
+        if isinstance(answer, rail.Opened):
+            if state is not State.FAILED:
+                log.info("checkout opened", checkout=checkout_id, state=state.value)
+                return
+            answer = rail.Unavailable("lied", "the invoice was used before, or has ended")
+        log.warning(
+            "checkout not opened",
+            checkout=checkout_id, kind=after.kind, host=after.wallet_host,
+            reason=answer.reason, detail=answer.detail,
+        )  # fmt: skip
+
+    def _read(
+        self, tx: database.Transaction, checkout_id: str, host: str
+    ) -> tuple[tuple[str, rail.Charge] | None, int]:
+        """Return the kind and the charge, and in how many milliseconds the host accepts calls.
+
+        The first is None if nobody is waiting for the checkout.
+        """
+        now, closed_for = self._now(), 0
+        if self._budget is not None:
+            closed_for = groups.read_budget(tx, self._budget, host, now).closed_until - now
+        checkout = checkout_rows.find(tx, checkout_id)
+        if checkout is None or checkout.state(now) is not State.OPENING:
+            return None, closed_for
+        account = checkout.account_id and account_rows.find(tx, checkout.account_id)
+        request = request_rows.find_ever(tx, checkout.request_id, now)
+        if not account or request is None or checkout.kind not in self._context.rails.kinds:
+            return None, closed_for
+        charge = checkout.charge(request.terms.product.name, self._context.details_of(account))
+        hinted = replace(charge, hint_url=self._context.hint_url(checkout_id))
+        return (checkout.kind, hinted), closed_for
+
+    async def _open(self, kind: str, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._context.rails.of(kind).open(charge)
+        except TimeoutError:
+            return rail.Unavailable("slow", "no answer in time")
+        except Exception:
+            log.exception("opening failed", checkout=charge.checkout_id, kind=kind)
+            return rail.Unavailable("refused")
+
+    def _settle(
+        self,
+        tx: database.Transaction,
+        message: outbox.Message,
+        answer: rail.Opened | rail.Unavailable | None,
+    ) -> Checkout | None:
+        """Store the answer, and return the checkout after it.
+
+        A reservation that has lapsed stays lapsed, but its invoice is polled, because late money
+        may arrive.
+        """
+        now = self._now()
+        if isinstance(answer, rail.Unavailable) and answer.again_in is not None:
+            due_at = now + max(int(answer.again_in * 1000), queue_policy.SECOND)
+            if due_at <= message.created_at + OPENING_PATIENCE:
+                outbox.retry(tx, self._queue, message, due_at, answer.detail)
+                return None
+        checkout_rows.lock_request(tx, message.body.checkout_id)
+        checkout = checkout_rows.find(tx, message.body.checkout_id)
+        if checkout is not None and checkout.opened_at is None and answer is not None:
+            if isinstance(answer, rail.Unavailable):
+                inventory.end(tx, checkout, State.FAILED, now, answer.reason)
+            elif (answer.lapses_at is not None and answer.lapses_at <= now) or (
+                checkout_rows.is_known(tx, "external_id", answer.external_id)
+            ):
+                inventory.end(tx, checkout, State.FAILED, now, "lied")
+            else:
+                opened = checkout.open(answer, now)
+                checkout_rows.store_opened(tx, opened, now)
+                queue_polls(tx, opened, answer, WalletLane.parse(message.lane).peer, now)
+        outbox.done(tx, self._queue, message, now)
+        return checkout_rows.find(tx, message.body.checkout_id)
