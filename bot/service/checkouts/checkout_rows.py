@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.core import stored_json
 from bot.core.database import database
-from bot.interface import parts, vocabulary
+from bot.interface import parts
 from bot.service.checkouts.checkout import (
     ENDED,
     GIVEN_UP,
@@ -18,6 +18,7 @@ from bot.service.checkouts.checkout import (
     Checkout,
     Held,
     Holder,
+    State,
     one_of,
 )
 from bot.service.rails import rail
@@ -141,7 +142,7 @@ def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool
     if not tx.execute(STORE_OPENED, **_row(checkout)):
         return False
     if tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now):
-        tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.OPEN.value)
+        tx.count("checkouts", checkout.kind, State.OPEN.value)
     return True
 
 
@@ -287,7 +288,7 @@ def _found(row: database.Row | None) -> Checkout | None:
         return None
     return Checkout(
         **{name: row[name] for name in NAMES},
-        stored_state=vocabulary.CheckoutState(row["state"]),
+        stored_state=State(row["state"]),
         user_data=stored_json.read(dict, row["user_data"]),
         quote=stored_json.read(request.Quote, row["quote"]),
         automatic=bool(row["automatic"]),

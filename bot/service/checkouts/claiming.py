@@ -5,7 +5,6 @@ from __future__ import annotations
 from bot.core import errors
 from bot.core.database import database
 from bot.core.ops import audit
-from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, inventory
 from bot.service.checkouts.checkout import (
     SETTLED,
@@ -14,6 +13,7 @@ from bot.service.checkouts.checkout import (
     Claim,
     Holder,
     Settlement,
+    State,
     may_claim,
     over_budget,
 )
@@ -44,12 +44,9 @@ def claim(
     if checkout.request_id != request_id:
         raise errors.NotFound
     state = checkout.state(now)
-    if state is vocabulary.CheckoutState.CLAIMED:
+    if state is State.CLAIMED:
         return checkout
-    if checkout.automatic or state not in {
-        vocabulary.CheckoutState.OPEN,
-        vocabulary.CheckoutState.LAPSED,
-    }:
+    if checkout.automatic or state not in {State.OPEN, State.LAPSED}:
         raise errors.WrongState(state)
     inventory.return_lapsed(tx, request_id, now)
     request = _request(tx, checkout, now)
@@ -68,7 +65,7 @@ def record_claim(
     room = find_promise(tx, context, request, checkout, holder, now)
     inventory.take_back(tx, request.id, room or ())
     until, promised = now + context.claims, room is not None
-    is_lapsed = checkout.state(now) is vocabulary.CheckoutState.LAPSED
+    is_lapsed = checkout.state(now) is State.LAPSED
     if is_lapsed and not promised and (refusal := _refusal(tx, checkout, now)):
         raise refusal
     if not inventory.claim(tx, checkout, holder, now, until, promised=promised):
@@ -84,7 +81,7 @@ def cancel(tx: database.Transaction, request_id: str, checkout_id: str, now: int
     checkout = checkout_rows.find(tx, checkout_id)
     if checkout is None or checkout.request_id != request_id:
         return False
-    return inventory.end(tx, checkout, vocabulary.CheckoutState.CANCELLED, now)
+    return inventory.end(tx, checkout, State.CANCELLED, now)
 
 
 def confirm(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
@@ -99,7 +96,7 @@ def confirm(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -
     state = checkout.state(now)
     if state in SETTLED:
         return checkout
-    if state is vocabulary.CheckoutState.OPENING:
+    if state is State.OPENING:
         raise errors.WrongState(state, "Confirm it once it's open.")
     settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as, confirmed=True)
     settling.record_settlement(tx, settlement, now)
@@ -115,9 +112,9 @@ def reject(tx: database.Transaction, app_id: str, checkout_id: str, now: int) ->
     checkout_rows.lock_request(tx, checkout_id)
     checkout = find_own(tx, app_id, checkout_id, now)
     state = checkout.state(now)
-    if state is vocabulary.CheckoutState.REJECTED:
+    if state is State.REJECTED:
         return checkout
-    if not inventory.end(tx, checkout, vocabulary.CheckoutState.REJECTED, now):
+    if not inventory.end(tx, checkout, State.REJECTED, now):
         raise errors.WrongState(state, "Only one that's claimed can be rejected.")
     _audit(tx, app_id, "checkout.rejected", checkout, now)
     payer_letters.queue_rejection(tx, _request(tx, checkout, now), checkout, now)

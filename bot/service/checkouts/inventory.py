@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bot.core.database import database
-from bot.interface import vocabulary
 from bot.service.checkouts import order
 from bot.service.checkouts.checkout import (
     EARNED_FOR,
@@ -21,6 +20,7 @@ from bot.service.checkouts.checkout import (
     Checkout,
     Claim,
     Holder,
+    State,
     one_of,
     states_before,
     yielding,
@@ -50,10 +50,10 @@ def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NO
 # lasts.
 _AS_LONG_AGAIN = "4 * :now - 3 * created_at"
 _ENDED_COUNTS = {
-    vocabulary.CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
-    vocabulary.CheckoutState.LAPSED: _counted(_AS_LONG_AGAIN),
-    vocabulary.CheckoutState.REJECTED: _counted(":now + claim_lapses_at - claimed_at"),
-    vocabulary.CheckoutState.FAILED: NOBODY,
+    State.CANCELLED: _counted(_AS_LONG_AGAIN),
+    State.LAPSED: _counted(_AS_LONG_AGAIN),
+    State.REJECTED: _counted(":now + claim_lapses_at - claimed_at"),
+    State.FAILED: NOBODY,
 }
 _EARNED = f":now + {EARNED_FOR}"
 _PAID_COUNTS = _counted(_EARNED)
@@ -131,7 +131,7 @@ RAISE = f"UPDATE payment_requests SET {_RAISE_BY} WHERE id = :id"  # noqa: S608 
 # more room for further checkouts.
 PAY = (
     f"UPDATE checkouts SET state = 'paid', {_PAID_COUNTS}"  # noqa: S608 - our own words
-    f" WHERE id = :id AND {one_of(states_before(vocabulary.CheckoutState.PAID))}"
+    f" WHERE id = :id AND {one_of(states_before(State.PAID))}"
     f" AND held = 1 AND lapses_at > :now"
 )
 
@@ -307,7 +307,7 @@ def count_raised(tx: database.Transaction, payment: request.Payment, *, back: bo
 def end(
     tx: database.Transaction,
     checkout: Checkout,
-    state: vocabulary.CheckoutState,
+    state: State,
     now: int,
     failure: str | None = None,
 ) -> bool:
@@ -338,10 +338,14 @@ def claim(
     open checkout holds its units until their reservation lapses, and a lapsed one has none. Returns
     False and changes nothing if too few units are left.
     """
-    is_open = checkout.state(now) is vocabulary.CheckoutState.OPEN
-    if promised and not is_open and not _reserve_again(tx, checkout):
-        return False
-    state = vocabulary.CheckoutState.OPEN if is_open else vocabulary.CheckoutState.LAPSED
+    is_open = checkout.state(now) is State.OPEN
+    if promised and not is_open:
+        again = {"id": checkout.request_id, "units": checkout.quantity}
+        if not tx.execute(RESERVE_AGAIN, **again):
+            make_room(tx, checkout.request_id, checkout.quantity)
+            if not tx.execute(RESERVE_AGAIN, **again):
+                return False
+    state = State.OPEN if is_open else State.LAPSED
     lapses_at = until if promised or not is_open else min(checkout.lapses_at, until)
     if not tx.execute(
         CLAIM, id=checkout.id, now=now, until=until, lapses_at=lapses_at, state=state.value,
@@ -349,16 +353,8 @@ def claim(
         counted=0 if holder.is_counted else None,
     ):  # fmt: skip
         raise RuntimeError(f"checkout {checkout.id} was changed beside the lock")
-    tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.CLAIMED.value)
+    tx.count("checkouts", checkout.kind, State.CLAIMED.value)
     return True
-
-
-def _reserve_again(tx: database.Transaction, checkout: Checkout) -> bool:
-    order = {"id": checkout.request_id, "units": checkout.quantity}
-    if tx.execute(RESERVE_AGAIN, **order):
-        return True
-    make_room(tx, checkout.request_id, checkout.quantity)
-    return tx.execute(RESERVE_AGAIN, **order) == 1
 
 
 def make_room(
@@ -408,21 +404,18 @@ def take_units(tx: database.Transaction, checkout: Checkout, now: int) -> reques
     if tx.execute(PAY, id=checkout.id, now=now):
         if not tx.execute(TAKE_RESERVED, **sold):
             raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
-        tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.PAID.value)
+        tx.count("checkouts", checkout.kind, State.PAID.value)
         return request.PaymentState.PAID
     return_lapsed(tx, checkout.request_id, now)
     was = checkout.state(now)
     taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
-    if not taken and (was in ENDED or was is vocabulary.CheckoutState.CLAIMED):
+    if not taken and (was in ENDED or was is State.CLAIMED):
         make_room(tx, checkout.request_id, checkout.quantity, is_proven=True)
         taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
     state = request.PaymentState.OVERSOLD
     if taken:
-        state = (
-            request.PaymentState.PAID
-            if was is vocabulary.CheckoutState.CLAIMED
-            else request.PaymentState.LATE
-        )
+        is_claimed = was is State.CLAIMED
+        state = request.PaymentState.PAID if is_claimed else request.PaymentState.LATE
     if tx.execute(FINISH, id=checkout.id, state=state.value, now=now):
         tx.count("checkouts", checkout.kind, state.value)
     if not taken:

@@ -107,7 +107,11 @@ class Order:
                 raise _refused(AMOUNT, NOT_OFFERED, "is fixed: it can't be chosen here")
             return Order(None, self.quantity)
         price = terms.amount if self.price is None else self.price
-        check_price(terms, price, self.quantity)
+        least, most = terms.choice.minimum, _most(terms, self.quantity)
+        if price < least:
+            raise _refused(AMOUNT, TOO_SMALL, f"must be at least {_money(least, terms)}")
+        if price > most:
+            raise _refused(AMOUNT, TOO_LARGE, f"must be at most {_money(most, terms)}")
         return Order(price, self.quantity)
 
 
@@ -120,18 +124,6 @@ def dearest_order(terms: request.Terms) -> Order:
     return Order(_most(terms)) if terms.choice else ONE
 
 
-def read_price(terms: request.Terms, amount: Decimal, quantity: int = 1) -> int:
-    """Return the minor units of an amount that a payer chose for one unit.
-
-    Raises InvalidBody with a code of `to_minor` or of this module.
-    """
-    try:
-        price = amounts.to_minor(amount, terms.currency)
-    except errors.MoneyError as error:
-        raise _refused(AMOUNT, error.reason, str(error)) from None
-    return check_price(terms, price, quantity)
-
-
 def check_bounds(order: Order) -> None:
     """Raise InvalidBody if the quantity is zero or the sum exceeds the database's integers."""
     if order.quantity < 1:
@@ -142,18 +134,6 @@ def check_bounds(order: Order) -> None:
         raise _refused(AMOUNT, TOO_SMALL, "must be more than 0")
     if order.price > amounts.MAX_MINOR // order.quantity:
         raise _refused(AMOUNT, TOO_LARGE, "is too large")
-
-
-def check_price(terms: request.Terms, price: int, quantity: int = 1) -> int:
-    """Return the price of one unit. Raises InvalidBody if a payer may not choose it."""
-    choice = terms.choice
-    least = choice.minimum if choice else terms.amount
-    most = _most(terms, quantity)
-    if price < least:
-        raise _refused(AMOUNT, TOO_SMALL, f"must be at least {_money(least, terms)}")
-    if price > most:
-        raise _refused(AMOUNT, TOO_LARGE, f"must be at most {_money(most, terms)}")
-    return price
 
 
 def _most(terms: request.Terms, quantity: int = 1) -> int:
@@ -224,11 +204,6 @@ def unsure_share(terms: request.Terms, least: int, rate: request.ExchangeRate | 
         if _EXACT.multiply(factor, receiver.amount * least // terms.amount) < 1:
             return place
     return None
-
-
-def with_amount(kept: request.Quote, amount: int) -> request.Quote:
-    """Return a quote of another amount, with its shares in the same proportion."""
-    return replace(kept, amount=amount, shares=split_amount(kept.shares, amount))
 
 
 def split_amount(weights: Sequence[int], amount: int) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from bot.service.checkouts.checkout import (
     Checkout,
     Holder,
     Settlement,
+    State,
     is_capped_without_cookie,
     may_reserve,
 )
@@ -112,7 +113,7 @@ def pay(
         if earlier := _posted_before(tx, form):
             return earlier
     held = checkout_rows.find_by_holder(tx, form.request_id, form.holder, now)
-    is_claimed = held is not None and held.stored_state is vocabulary.CheckoutState.CLAIMED
+    is_claimed = held is not None and held.stored_state is State.CLAIMED
     if is_claimed and form.another:
         held = None
     if held and not _give_up(tx, held, form, now):
@@ -150,23 +151,18 @@ def _is_at_once(context: settling.PaymentContext, form: PaymentForm) -> bool:
 def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
     """End a payer's checkout so that another can open; return False if it stays.
 
-    A checkout of the same order by the same way stays. A claimed checkout stays too, because the
-    seller decides about it.
+    A checkout of the same order by the same way stays; any order matches a fixed price. A claimed
+    checkout stays too, because the seller decides about it.
     """
-    if _is_same(held, form) or held.stored_state is vocabulary.CheckoutState.CLAIMED:
-        return False
-    is_open = held.stored_state is vocabulary.CheckoutState.OPEN
-    state = vocabulary.CheckoutState.CANCELLED if is_open else vocabulary.CheckoutState.LAPSED
-    return inventory.end(tx, held, state, now)
-
-
-def _is_same(held: Checkout, form: PaymentForm) -> bool:
-    """Return whether a form matches a checkout's order and way; a fixed price always matches."""
-    return (
+    is_same = (
         form.way in {None, held.way}
         and form.quantity == held.quantity
         and (held.price is None or form.price in {None, held.price})
     )
+    if is_same or held.stored_state is State.CLAIMED:
+        return False
+    is_open = held.stored_state is State.OPEN
+    return inventory.end(tx, held, State.CANCELLED if is_open else State.LAPSED, now)
 
 
 def _refusal(
@@ -235,7 +231,7 @@ def _begin(
         quote=context.quote(request, _payer_currency(request, account) if account else None, order),
         created_at=now,
         lapses_at=now + context.reservation,
-        stored_state=vocabulary.CheckoutState.OPENING,
+        stored_state=State.OPENING,
         language=form.language,
         host=rail.host(details),
         price=order.price,
@@ -250,7 +246,7 @@ def _begin(
         return PaymentProgress(checkout.id, None)
     payment = None
     if _is_at_once(context, form):  # its units are sold already
-        checkout = checkout.open(opened, now, vocabulary.CheckoutState.PAID)
+        checkout = checkout.open(opened, now, State.PAID)
         checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
         settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
         payment = settling.record_at_once(tx, request, checkout, settlement, now)
@@ -328,13 +324,6 @@ def _free_reference(tx: database.Transaction) -> str:
 class Way:
     """A way to pay a request."""
 
-    name: str
-    kind: str
-    scheme: str
-
-    automatic: bool
-    """True if the rail finds the money; otherwise the seller confirms it."""
-
     account: account_rows.PayoutAccount
 
     quote: Quote | None
@@ -352,14 +341,7 @@ async def read_ways(
     app_id, owner = request.app_id, request.payout
     accounts = await db.read(lambda tx: account_rows.ways(tx, app_id, owner))
     return [
-        Way(
-            name=account.way,
-            kind=account.kind,
-            scheme=account.scheme,
-            automatic=account.automatic,
-            account=account,
-            quote=_quote(context, request, account),
-        )
+        Way(account, _quote(context, request, account))
         for account in accounts
         if account.takes(request.terms.currency)
     ]

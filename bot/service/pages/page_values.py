@@ -369,7 +369,8 @@ def way_values(
 ) -> dict[str, Any]:
     """Return the form's values about the ways to pay; `chosen` is the payer's choice."""
     offered = [way for way in ways if is_open(way)]
-    picked = next((way for way in offered if way.name == chosen), offered[0] if offered else None)
+    first = offered[0] if offered else None
+    picked = next((way for way in offered if way.account.way == chosen), first)
     only = picked if len(ways) == 1 else None
     cards = [_card(locale, request, ways, way, picked) for way in ways]
     rates = [card["rate"] for card in cards]
@@ -378,7 +379,7 @@ def way_values(
             card["rate"] = None  # a rate shared by several wallets is shown once
     return {
         "ways": cards,
-        "alone": only and f"page-by-{name_of(only.kind, only.scheme)}",
+        "alone": only and f"page-by-{_name(only)}",
     }
 
 
@@ -389,10 +390,10 @@ def _card(
     way: paying.Way,
     picked: paying.Way | None,
 ) -> dict[str, Any]:
-    name = name_of(way.kind, way.scheme)
-    asks = name == "lightning" and not way.automatic
+    name = _name(way)
+    asks = name == "lightning" and not way.account.automatic
     return {
-        "value": way.name,
+        "value": way.account.way,
         "title": _title(locale, ways, way),
         "how": page_texts.seller_text(locale, request, f"page-way-{TAP if asks else name}-how"),
         "checked": way is picked,
@@ -401,10 +402,14 @@ def _card(
     }
 
 
+def _name(way: paying.Way) -> str:
+    return name_of(way.account.kind, way.account.scheme)
+
+
 def _title(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str:
     """Return the title of a way; a further Lightning wallet is distinguished by its host."""
-    name = name_of(way.kind, way.scheme)
-    alike = [one for one in ways if name_of(one.kind, one.scheme) == name]
+    name = _name(way)
+    alike = [one for one in ways if _name(one) == name]
     if way is alike[0]:
         return locale.t(f"page-way-{name}")
     return locale.t("page-way-other", wallet=_host(way))
@@ -412,7 +417,7 @@ def _title(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Wa
 
 def _host(way: paying.Way) -> str:
     """Return the host of a wallet from its account's label, such as `mia@wallet.example`."""
-    return way.account.label.rpartition("@")[2].split()[0] if way.account else way.kind
+    return way.account.label.rpartition("@")[2].split()[0]
 
 
 def _why_not(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str | None:
@@ -422,7 +427,7 @@ def _why_not(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.
     other = next((one for one in ways if is_open(one)), None)
     return locale.t(
         "page-way-unpriced",
-        other=name_of(other.kind, other.scheme) if other else "none",
+        other=_name(other) if other else "none",
         title=_title(locale, ways, other) if other else "",
     )
 

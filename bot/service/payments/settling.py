@@ -18,7 +18,7 @@ from bot.core.ops import log_setup
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, inventory
 from bot.service.checkouts.checkout import Checkout, Holder, Settlement
-from bot.service.checkouts.order import ONE, Order, quote, unconvertible, with_amount
+from bot.service.checkouts.order import ONE, Order, quote, split_amount, unconvertible
 from bot.service.notifications import notification_queues, payer_letters
 from bot.service.payments import account_rows, payment_rows
 from bot.service.rails import exchange_rates, rail
@@ -143,7 +143,8 @@ def _paid(checkout: Checkout, amount: int | None) -> Quote:
     asked = checkout.quote
     if amount is None or amount == asked.amount:
         return asked
-    return with_amount(asked, min(max(amount, 0), amounts.MAX_MINOR))
+    amount = min(max(amount, 0), amounts.MAX_MINOR)
+    return replace(asked, amount=amount, shares=split_amount(asked.shares, amount))
 
 
 def _payment(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import partial
 
 import pytest
@@ -17,9 +16,7 @@ from bot.service.checkouts.order import (
     ONE,
     Order,
     check_bounds,
-    check_price,
     check_quantity,
-    read_price,
     split_amount,
     unsure_share,
 )
@@ -80,24 +77,11 @@ def test_what_a_payer_may_not_take_is_refused_by_its_field(
     assert code_of(refused) == (field, code)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [("0.99", "tooSmall"), ("1.001", "tooManyDecimals"), ("0", "notPositive"), ("1e9", None)],
-)
-def test_a_chosen_amount_is_read_exactly(text: str, code: str | None) -> None:
-    if code is None:
-        assert read_price(CHOICE, Decimal(text)) == BILLION_USD
-        return
-    with pytest.raises(InvalidBody) as refused:
-        read_price(CHOICE, Decimal(text))
-    assert code_of(refused) == ("amount", code)
-
-
 def test_a_refusal_names_the_bound_in_plain_decimals() -> None:
     with pytest.raises(InvalidBody, match=r"amount: must be at least 1\.00 USD"):
-        check_price(CHOICE, 1)
+        Order(1).settled(CHOICE)
     with pytest.raises(InvalidBody, match=r"amount: must be at most 500000000\.00 USD"):
-        check_price(CHOICE, BILLION_USD, 2)
+        Order(BILLION_USD, 2).settled(CHOICE)
     with pytest.raises(InvalidBody, match="quantity: must be a number from 1 to 1"):
         check_quantity(BOUNDED, 2)
 

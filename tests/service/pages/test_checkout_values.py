@@ -106,15 +106,14 @@ def payment(state: PaymentState, amount: int) -> Payment:
     return Payment("p" * 24, REQUEST, 1_850, "EUR", (), {}, NOW, paid, state, "lightning")
 
 
-def way(name: str, **fields: Any) -> Way:
+def way(name: str, quote: Quote | None = SATS, **fields: Any) -> Way:
     """Return a way to pay; Lightning kinds are automatic and converted."""
     kind, _, scheme = name.partition(":")
     is_bank = kind == "bank"
     account = PayoutAccount(
         f"account-{name}", "app", "mia", kind, scheme, not is_bank, (), "…", "", NOW, NOW
     )
-    made = Way(name, kind, scheme, not is_bank, account, EUROS if is_bank else SATS)
-    return replace(made, **fields)
+    return Way(replace(account, **fields), EUROS if is_bank and quote else quote)
 
 
 ENGLISH, GERMAN = Locale("en", "en"), Locale("de", "de")
@@ -381,15 +380,10 @@ def test_ways_show_no_sum_that_the_payer_still_decides(
 def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
     """A further one by its host, not by the seller's name there."""
 
-    def labelled(name: str, label: str) -> Way:
-        made = way(name)
-        assert made.account is not None
-        return replace(made, account=replace(made.account, label=label))
-
     ways = (
-        labelled("lnbits", "lnbits.example"),
-        labelled("nwc", "relay.example · 12ab…34cd"),
-        labelled("lightning", "mia@wallet.example"),
+        way("lnbits", label="lnbits.example"),
+        way("nwc", label="relay.example · 12ab…34cd"),
+        way("lightning", label="mia@wallet.example"),
         BANK,
     )
     assert [card["title"] for card in shown(*ways)] == [

@@ -295,12 +295,12 @@ async def test_the_ways_of_a_request_with_what_each_costs(service: ServiceHarnes
         ways = await paying.read_ways(service.db, service.context, request)
         listed.append(
             [
-                (way.name, way.kind, way.scheme, way.automatic, way.quote and way.quote.amount)
+                (way.account.way, way.account.automatic, way.quote and way.quote.amount)
                 for way in ways
             ]
         )
     assert listed == [
-        [("lightning", "lightning", "", True, 5882), ("bank:sepa", "bank", "sepa", False, 500)],
-        [("lightning", "lightning", "", True, 5000)],
+        [("lightning", True, 5882), ("bank:sepa", False, 500)],
+        [("lightning", True, 5000)],
         [],
     ]
