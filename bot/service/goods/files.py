@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import structlog
@@ -115,17 +115,7 @@ def begin(tx: database.Transaction, file: NewFile, now: int) -> None:
     """Store a file without parts. Raises TooManyFiles."""
     applications.lock(tx, file.app_id)  # two uploads can't use the same quota
     _check_held(tx, file, now)
-    tx.execute(
-        BEGIN,
-        id=file.id,
-        app_id=file.app_id,
-        owner=file.owner,
-        name=file.name,
-        media_type=file.media_type,
-        size=file.size,
-        expires_at=now + UPLOADED_WITHIN,
-        now=now,
-    )
+    tx.execute(BEGIN, **asdict(file), expires_at=now + UPLOADED_WITHIN, now=now)
 
 
 def _check_held(tx: database.Transaction, file: NewFile, now: int) -> None:
@@ -327,7 +317,11 @@ async def _find_made(
     db: database.Database, app_id: str, key: idempotency.CallKey
 ) -> contents.StoredFile:
     made = await idempotency.read_made(db, key)
-    stored = await read_of_app(db, app_id, made) if made else None
+    return await db.read(lambda tx: _earlier(tx, app_id, made or ""))
+
+
+def _earlier(tx: database.Transaction, app_id: str, file_id: str) -> contents.StoredFile:
+    stored = find_of_app(tx, app_id, file_id)
     if stored is None:
         raise errors.NotFound(GONE)
     return stored
@@ -346,13 +340,7 @@ def _finish(
         finish(tx, new.id, new.size, now)
         return new
 
-    def again(made: str) -> contents.StoredFile:
-        earlier = find_of_app(tx, app_id, made)
-        if earlier is None:
-            raise errors.NotFound(GONE)
-        return earlier
-
-    return idempotency.once(tx, key, change, again, made=new.id)
+    return idempotency.once(tx, key, change, lambda made: _earlier(tx, app_id, made), made=new.id)
 
 
 async def _store_parts(

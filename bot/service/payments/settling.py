@@ -96,7 +96,12 @@ def record_settlement(tx: database.Transaction, settlement: Settlement, now: int
     known = payment_rows.of_settlement(tx, settlement.external_id)
     if known and known.checkout_id != checkout.id:
         raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
-    paid = known.paid if known and settlement.confirmed else _paid(checkout, settlement.amount)
+    paid, amount = checkout.quote, settlement.amount
+    if known and settlement.confirmed:
+        paid = known.paid
+    elif amount is not None and amount != paid.amount:  # the rail reports another amount
+        amount = min(max(amount, 0), amounts.MAX_MINOR)
+        paid = replace(paid, amount=amount, shares=split_amount(paid.shares, amount))
     short = paid.amount < checkout.quote.amount and not settlement.confirmed
     if known and known.state is not PaymentState.UNDERPAID:
         return None
@@ -136,15 +141,6 @@ def log_payment(payment: Payment) -> None:
         payment=log_setup.shorten(payment.id),
         settlement=payment.state.value,
     )
-
-
-def _paid(checkout: Checkout, amount: int | None) -> Quote:
-    """Return what a payer paid: the quote, unless the rail reports another amount."""
-    asked = checkout.quote
-    if amount is None or amount == asked.amount:
-        return asked
-    amount = min(max(amount, 0), amounts.MAX_MINOR)
-    return replace(asked, amount=amount, shares=split_amount(asked.shares, amount))
 
 
 def _payment(

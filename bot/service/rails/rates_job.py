@@ -42,8 +42,6 @@ SECONDS = 10.0
 LONGEST_ANSWER = 256 * 1024
 """Bytes; the longest answer of a known source has some 30,000."""
 
-HEADERS = {"Accept": "application/json"}
-
 
 class RatesJob:
     """Asks the sources at `urls` and hands their prices to `rates`; `now` in epoch ms."""
@@ -145,8 +143,12 @@ async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
 
 async def fetch_prices(url: str) -> dict[str, Decimal]:
     """Return a source's price of one bitcoin by currency. Raises PeerError."""
-    client = http_client.web_client(http_client.proxy_for(url))
-    headers = HEADERS | _login(url)
+    client, parts = http_client.web_client(http_client.proxy_for(url)), urlsplit(url)
+    headers = {"Accept": "application/json"}
+    if parts.username is not None:
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+    body = bytearray()
     try:
         # A new client, because a connection would not last from minute to minute.
         async with (
@@ -154,31 +156,16 @@ async def fetch_prices(url: str) -> dict[str, Decimal]:
             client,
             await client.send("GET", url, headers, seconds=SECONDS) as answer,
         ):
-            body = await _read(answer)
+            if answer.status != HTTPStatus.OK:
+                raise errors.BadAnswer(f"it answered {answer.status}")
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise errors.BadAnswer("its answer is compressed")
+            async for chunk in answer.chunks():
+                body += chunk
+                if len(body) > LONGEST_ANSWER:
+                    raise errors.BadAnswer(f"its answer is longer than {LONGEST_ANSWER} bytes")
     except TimeoutError:
         raise errors.Unreachable(f"no answer within {SECONDS:.0f} seconds") from None
     except errors.Unreachable as error:
         raise errors.Unreachable(f"not reached: {error}") from None
-    return exchange_rates.read_prices(body)
-
-
-def _login(url: str) -> dict[str, str]:
-    """Return the header for the user and the password in a URL, if any."""
-    parts = urlsplit(url)
-    if parts.username is None:
-        return {}
-    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return {"Authorization": f"Basic {b64encode(login.encode()).decode()}"}
-
-
-async def _read(answer: http_client.Answer) -> bytes:
-    if answer.status != HTTPStatus.OK:
-        raise errors.BadAnswer(f"it answered {answer.status}")
-    if answer.headers.get("content-encoding", "identity") != "identity":
-        raise errors.BadAnswer("its answer is compressed")
-    body = bytearray()
-    async for chunk in answer.chunks():
-        body += chunk
-        if len(body) > LONGEST_ANSWER:
-            raise errors.BadAnswer(f"its answer is longer than {LONGEST_ANSWER} bytes")
-    return bytes(body)
+    return exchange_rates.read_prices(bytes(body))

@@ -7,7 +7,7 @@ import re
 import secrets
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -263,20 +263,17 @@ class RelayConnection:
             raise errors.Unreachable(subscription.problem)
         finally:
             subscription.end("")
-            self._remember(names)
+            # It is remembered for frames in transit, and the oldest is forgotten.
+            self._ended.append(names)
+            if len(self._ended) > MOST_ENDED:
+                for old in self._ended.popleft():
+                    self._asked.pop(old, None)
             if self._frames == seen and now() - began > SILENT_SECONDS:
                 self.end("the relay is silent")
             if self.usable:
                 with suppress(errors.Unreachable, TimeoutError):
                     async with asyncio.timeout(1):
                         await self._send(nostr_sdk.ClientMessage.close(name))
-
-    def _remember(self, names: tuple[str, ...]) -> None:
-        """Remember an ended subscription for frames in transit; forget the oldest."""
-        self._ended.append(names)
-        if len(self._ended) > MOST_ENDED:
-            for name in self._ended.popleft():
-                self._asked.pop(name, None)
 
     def silence(self, wallet: str) -> None:
         """End the asks about one wallet."""
@@ -355,24 +352,19 @@ class RelayConnection:
 
     def _dispatch(self, message: Any) -> None:
         match message:
-            case [str(kind), str(name), *rest] if subscription := self._asked.get(name):
-                if ask := subscription.ask:
-                    self._answer(ask, kind, rest)
-
-    def _answer(self, ask: Ask, kind: str, rest: list[Any]) -> None:
-        match kind, rest:
-            case "EVENT", [event]:
+            case [str(), str(name), *_] if (found := self._asked.get(name)) and found.ask:
+                ask = found.ask
+            case _:
+                return
+        match message:
+            case ["EVENT", _, event]:
                 read = nostr.read_event(event)
                 if ask.where.match_event(read):
                     ask.tell(read)
-            case "EOSE", _:
+            case ["EOSE", *_]:
                 ask.tell(NoMore(self.url))
-            case ("CLOSED", why) | ("OK", [False, *why]):
-                ask.tell(Refusal(self.url, _text(why)))
-
-
-def _text(parts: list[Any]) -> str:
-    return _printable(str(parts[0])) if parts else "no reason"
+            case ["CLOSED", _, *why] | ["OK", _, False, *why]:
+                ask.tell(Refusal(self.url, _printable(str(why[0])) if why else "no reason"))
 
 
 def _printable(words: str) -> str:
@@ -486,16 +478,15 @@ class Relays:
         log.warning("a wallet sends too much", relay=host, wallet=wallet, seconds=NOISY_SECONDS)
 
     def _make_room(self, zone: str) -> None:
-        """Make room for a connection to a zone. Raises Unreachable if all are in use."""
+        """End an idle connection if the zone needs room. Raises Unreachable if all are in use."""
         of_zone = sum(len(each) for url, each in self._open.items() if zone_of(url) == zone)
         if of_zone >= ZONE_CONNECTIONS:
-            self._end_an_idle_one(one for one in self._ends if zone_of(one.url) == zone)
+            idles = (one for one in self._ends if zone_of(one.url) == zone)
         elif self.connections >= MOST_CONNECTIONS:
-            self._end_an_idle_one(iter(self._ends))
-
-    def _end_an_idle_one(self, idles: Iterator[RelayConnection]) -> None:
-        """End the connection that has been idle longest. Raises Unreachable if there is none."""
-        idle = next(idles, None)
+            idles = (one for one in self._ends)
+        else:
+            return
+        idle = next(idles, None)  # idle for the longest time
         if idle is None:
             raise errors.Unreachable("too many relays are connected")
         self._ends.pop(idle).cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bot.core import errors
 from bot.core.money import amounts
@@ -13,7 +13,6 @@ from bot.interface import parts, vocabulary
 from bot.service.goods import contents
 from bot.service.requests.request import (
     PaymentRequest,
-    Product,
     SellerProfile,
     Terms,
     Units,
@@ -156,34 +155,27 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
     Raises NotLimited, NotEnoughUnits and InvalidBody.
     """
     terms = request.terms
-    product = Product(
-        name=_or(change.name, terms.product.name),
-        description=_or(change.description, terms.product.description),
-        long_description=_or(change.long_description, terms.product.long_description),
-        image_url=_or(change.image_url, terms.product.image_url),
-    )
     edited = replace(
         terms,
-        product=product,
+        product=replace(
+            terms.product, **_named(change, "name description long_description image_url")
+        ),
         price_before_discount=_minor_or(
             change.price_before_discount, terms.price_before_discount, terms, "priceBeforeDiscount"
         ),
-        redirect_url=_or(change.redirect_url, terms.redirect_url),
         webhook=_webhook(terms.webhook, change),
-        email=_or(change.email, terms.email),
-        seller=_seller(terms.seller, change.seller),
+        seller=edit_seller(terms.seller, change.seller)
+        if isinstance(change.seller, SellerEdit)
+        else _or(change.seller, terms.seller),
         goal=_minor_or(change.goal, terms.goal, terms, "goal"),
-        max_quantity=_or(change.max_quantity, terms.max_quantity),
-        thanks=_or(change.thanks, terms.thanks),
-        keep_url=_or(change.keep_url, terms.keep_url),
+        **_named(change, "redirect_url email max_quantity thanks keep_url"),
     )
     _check_extras(edited)
     return replace(
         request,
         terms=edited,
         units=_decreased(request, change.decrease),
-        expires_at=_or(change.expires_at, request.expires_at),
-        paused=_or(change.paused, request.paused),
+        **_named(change, "expires_at paused"),
     )
 
 
@@ -197,20 +189,15 @@ def edit_seller(seller: SellerProfile | None, change: SellerEdit) -> SellerProfi
     name = _or(change.name, seller.name if seller else "")
     if not name:
         raise errors.InvalidBody.of_field("seller.name", "is required: there is none yet")
-    kept = seller or SellerProfile(name)
-    return SellerProfile(
-        name=name,
-        image_url=_or(change.image_url, kept.image_url),
-        contact=_or(change.contact, kept.contact),
-        description=_or(change.description, kept.description),
-        accent=_or(change.accent, kept.accent),
+    return replace(
+        seller or SellerProfile(name),
+        **_named(change, "name image_url contact description accent"),
     )
 
 
-def _seller(seller: SellerProfile | None, change: SellerEdit | Keep | None) -> SellerProfile | None:
-    if isinstance(change, SellerEdit):
-        return edit_seller(seller, change)
-    return _or(change, seller)
+def _named(change: Edit | SellerEdit, names: str) -> dict[str, Any]:
+    """Return those of these fields that the edit names."""
+    return {name: value for name in names.split() if (value := getattr(change, name)) is not KEEP}
 
 
 def _or(value: T | Keep, kept: T) -> T:

@@ -208,9 +208,6 @@ class Terms:
         return named[1] if named else None
 
 
-# The request and its status.
-
-
 # Reasons why a request can't be paid, in addition to its status.
 
 RESERVED = "reserved"
@@ -314,11 +311,8 @@ class PaymentRequest:
     def status(self, now: int) -> vocabulary.Status:
         """Return its status; sold out and completed come before the times."""
         if self.units and self.units.remaining == self.units.reserved == 0:
-            return (
-                vocabulary.Status.SOLD_OUT
-                if self.terms.kind is vocabulary.Kind.LIMIT
-                else vocabulary.Status.COMPLETED
-            )
+            is_drop = self.terms.kind is vocabulary.Kind.LIMIT
+            return vocabulary.Status.SOLD_OUT if is_drop else vocabulary.Status.COMPLETED
         if self.expires_at is not None and self.expires_at <= now:
             return vocabulary.Status.EXPIRED
         if self.enabled_at is not None and self.enabled_at > now:
@@ -328,11 +322,8 @@ class PaymentRequest:
     def public_status(self, now: int) -> str:
         """Return its status, or NO_PAYOUT if it is active but no account can take the money."""
         status = self.status(now)
-        return (
-            status
-            if self.payable or status is not vocabulary.Status.ACTIVE
-            else vocabulary.NO_PAYOUT
-        )
+        is_payable = self.payable or status is not vocabulary.Status.ACTIVE
+        return status if is_payable else vocabulary.NO_PAYOUT
 
     def is_enabled(self, now: int) -> bool:
         """Return whether it can be paid at this moment."""

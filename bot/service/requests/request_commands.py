@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +13,6 @@ from bot.core.money import amounts
 from bot.core.net import webhook_addresses
 from bot.core.ops import audit
 from bot.core.text import links
-from bot.interface import parts
 from bot.service.checkouts import inventory, order
 from bot.service.goods import contents, fulfillment
 from bot.service.notifications import payer_letters, recipients
@@ -132,7 +131,7 @@ def edit(
         first, last = contents.served(request) + 1, contents.served(after)
         waited = range(first, last + 1)  # the units that got their codes through this edit
         payer_letters.queue_served(tx, after, waited, caller.now)
-    details = dict(_changes(request, after))
+    details = _changes(request, after)
     if delivers:
         details["delivery"] = CHANGED
     if details:
@@ -185,29 +184,21 @@ def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
 def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:
     """Check the addresses of a body. Raises InvalidBody and EmailUnavailable."""
     if isinstance(webhook, str):
-        _check_webhook(caller, webhook)
+        try:
+            host = webhook_addresses.check_url(webhook, caller.policy.allow)
+        except errors.ForbiddenAddress as error:
+            raise errors.InvalidBody.of_field(WEBHOOK_FIELD, str(error)) from None
+        if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
+            message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
+            raise errors.InvalidBody.of_field(WEBHOOK_FIELD, message)
     if isinstance(redirect, str):
-        _check_redirect(caller, redirect)
+        try:
+            links.check_app(redirect, caller.policy.schemes)
+        except ValueError as error:
+            raise errors.InvalidBody.of_field("redirectUrl", str(error)) from None
     if isinstance(email, str) and not caller.policy.mails:
         problem = errors.FieldProblem("notifications.email", "is not available")
         raise errors.EmailUnavailable(info=[problem])
-
-
-def _check_webhook(caller: Caller, url: str) -> None:
-    try:
-        host = webhook_addresses.check_url(url, caller.policy.allow)
-    except errors.ForbiddenAddress as error:
-        raise errors.InvalidBody.of_field(WEBHOOK_FIELD, str(error)) from None
-    if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
-        message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
-        raise errors.InvalidBody.of_field(WEBHOOK_FIELD, message)
-
-
-def _check_redirect(caller: Caller, url: str) -> None:
-    try:
-        links.check_app(url, caller.policy.schemes)
-    except ValueError as error:
-        raise errors.InvalidBody.of_field("redirectUrl", str(error)) from None
 
 
 def _check_owner(caller: Caller, terms: request.Terms) -> None:
@@ -281,9 +272,8 @@ def _find_own_ever(
     return request
 
 
-# Metrics and entries of the audit log. An entry has only the host of a webhook, because the rest of
-# its address may be a secret. For custom parameters, the seller's profile and thanks, and goods, it
-# says only that they changed.
+# Metrics and entries of the audit log. For custom parameters, the seller's profile and thanks, and
+# goods, an entry says only that they changed.
 
 CHANGED = "changed"
 """Replaces private values before and after an edit."""
@@ -300,7 +290,11 @@ def record_created(tx: database.Transaction, request: request.PaymentRequest) ->
     if units is not None:
         details["units"] = units.total
     if terms.choice is not None:
-        details |= _choice(terms, terms.choice)
+        details |= {
+            "minimum": _price(terms, terms.choice.minimum),
+            "suggested": [_price(terms, amount) for amount in terms.choice.suggested],
+            "maximum": _price(terms, terms.choice.maximum),
+        }
     if terms.goal is not None:
         details["goal"] = _price(terms, terms.goal)
     if terms.max_quantity is not None:
@@ -321,59 +315,39 @@ def _record(
     tx.count("payment_requests", change, request.terms.kind.value)
 
 
-def _changes(
-    before: request.PaymentRequest, after: request.PaymentRequest
-) -> Iterator[tuple[str, Any]]:
-    old, new = before.terms, after.terms
-    for field in fields(old.product):
-        name = field.name
-        yield from _pair(name, getattr(old.product, name), getattr(new.product, name))
-    prices = (_price(terms, terms.price_before_discount) for terms in (old, new))
-    yield from _pair("price_before_discount", *prices)
-    yield from _pair("goal", *(_price(terms, terms.goal) for terms in (old, new)))
-    yield from _pair("max_quantity", old.max_quantity, new.max_quantity)
-    yield from _url("redirect_url", old.redirect_url, new.redirect_url)
-    yield from _url("keep_url", old.keep_url, new.keep_url)
-    yield from _webhook(old, new)
-    yield from _pair("email", old.email, new.email)
-    for name in ("seller", "thanks"):
-        if getattr(old, name) != getattr(new, name):
-            yield name, CHANGED
-    yield from _pair("expires", _time(before.expires_at), _time(after.expires_at))
+def _changes(before: request.PaymentRequest, after: request.PaymentRequest) -> dict[str, Any]:
+    """Return what an edit changed: both values, or CHANGED if the log shows no difference."""
+    old, new = _shown(before), _shown(after)
+    found: dict[str, Any] = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+    for name in ("redirect_url", "keep_url", "webhook", "seller", "thanks"):
+        if getattr(before.terms, name) != getattr(after.terms, name):
+            found.setdefault(name, CHANGED)
     if before.units and after.units and after.units.decreased > before.units.decreased:
-        yield "units_taken_out", after.units.decreased - before.units.decreased
+        found["units_taken_out"] = after.units.decreased - before.units.decreased
+    return found
 
 
-def _pair(name: str, before: object, after: object) -> Iterator[tuple[str, Any]]:
-    if before != after:
-        yield name, [before, after]
+def _shown(request: request.PaymentRequest) -> dict[str, Any]:
+    """Return the fields that can be edited, as the log shows them.
 
-
-def _url(name: str, before: str | None, after: str | None) -> Iterator[tuple[str, Any]]:
-    """Yield the change of an address, whose query may be a secret."""
-    shown = [url and url.partition("?")[0].partition("#")[0] for url in (before, after)]
-    if shown[0] != shown[1]:
-        yield name, shown
-    elif before != after:
-        yield name, CHANGED
-
-
-def _webhook(old: request.Terms, new: request.Terms) -> Iterator[tuple[str, Any]]:
-    hosts = [
-        webhook_addresses.endpoint(terms.webhook.url).host if terms.webhook else None
-        for terms in (old, new)
-    ]
-    if hosts[0] != hosts[1]:
-        yield "webhook", hosts
-    elif old.webhook != new.webhook:
-        yield "webhook", CHANGED
-
-
-def _choice(terms: request.Terms, choice: parts.AmountChoice[int]) -> dict[str, Any]:
-    return {
-        "minimum": _price(terms, choice.minimum),
-        "suggested": [_price(terms, amount) for amount in choice.suggested],
-        "maximum": _price(terms, choice.maximum),
+    Of a webhook only the host, and of other addresses not the query, because it may be a secret.
+    """
+    terms, expires_at = request.terms, request.expires_at
+    redirect_url, keep_url = (
+        url and url.partition("?")[0].partition("#")[0]
+        for url in (terms.redirect_url, terms.keep_url)
+    )
+    return asdict(terms.product) | {
+        "price_before_discount": _price(terms, terms.price_before_discount),
+        "goal": _price(terms, terms.goal),
+        "max_quantity": terms.max_quantity,
+        "redirect_url": redirect_url,
+        "keep_url": keep_url,
+        "webhook": terms.webhook and webhook_addresses.endpoint(terms.webhook.url).host,
+        "email": terms.email,
+        "expires": None
+        if expires_at is None
+        else datetime.fromtimestamp(expires_at / 1000, UTC).isoformat(timespec="seconds"),
     }
 
 
@@ -381,9 +355,3 @@ def _price(terms: request.Terms, amount: int | None) -> str | None:
     if amount is None:
         return None
     return f"{amounts.from_minor(amount, terms.currency)} {terms.currency}"
-
-
-def _time(moment: int | None) -> str | None:
-    if moment is None:
-        return None
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
