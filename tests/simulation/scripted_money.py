@@ -19,6 +19,7 @@ from bot.service.rails.rail import (
     Opened,
     PayWith,
     PollAnswer,
+    Rail,
     Rails,
     SandboxRail,
     Unavailable,
@@ -33,7 +34,7 @@ WAYS = {LIGHTNING: True, LNBITS: False, "bank:sepa": False}
 
 
 @dataclass
-class Wallet:
+class Wallet(Rail):
     """A rail whose next answers are set; `automatic` False: its seller confirms what came."""
 
     kind: str
@@ -65,9 +66,6 @@ class Wallet:
     def host(self, details: Mapping[str, object]) -> str:
         del details
         return "" if self.kind == BANK else f"{self.kind}.example"
-
-    async def close(self) -> None:
-        pass
 
 
 def sandbox_money() -> PaymentContext:

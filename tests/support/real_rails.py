@@ -42,7 +42,7 @@ RESERVATION, CLAIMS = 900, 3_600
 
 
 @dataclass
-class ScriptedRail:
+class ScriptedRail(Rail):
     """A rail that accepts any details with a `name`; `gate` holds its probes until it is set,
     `opening_gate` its openings; `hung_hosts` never answer.
 
@@ -114,9 +114,6 @@ class ScriptedRail:
 
     def host(self, details: Mapping[str, Any]) -> str:
         return str(details.get("host", ""))
-
-    async def close(self) -> None:
-        pass
 
 
 def make_bank() -> ScriptedRail:

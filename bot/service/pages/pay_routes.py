@@ -299,11 +299,15 @@ async def show_code(service: callers.ServiceDep, checkout: CheckoutDep) -> Respo
     text = checkout_values.code_text(checkout)
     if text is None or checkout.state(service.now()) not in checkout_values.PAYABLE:
         raise errors.NotFound
-    from bot.service.rails import bank_picture  # noqa: PLC0415 - costs memory
+    if checkout_values.way_name(checkout) == "swiss":
+        from bot.service.rails import bank  # noqa: PLC0415 - costs memory
 
-    drawn = await asyncio.to_thread(
-        bank_picture.code_picture, text, checkout_values.way_name(checkout)
-    )
+        draw = bank.swiss_picture
+    else:
+        from bot.core.images import qr  # noqa: PLC0415 - costs memory
+
+        draw = qr.png
+    drawn = await asyncio.to_thread(draw, text)
     return Response(drawn, headers=render.HEADERS, media_type="image/png")
 
 

@@ -150,11 +150,10 @@ LONGEST_MEMO = 300
 """Bytes of an invoice's description; BOLT 11 has room for 639."""
 
 
-class NwcRail:
+class NwcRail(rail.Rail):
     """Asks wallets over relays; `now` in epoch ms, `calls` has the budgets of hosts."""
 
     kind = vocabulary.NWC
-    test_money = False
 
     def __init__(
         self,
@@ -204,9 +203,6 @@ class NwcRail:
             raise errors.InvalidBody(info=[problem]) from None
         sealed = {"connection": text.strip(), "encryption": scheme.value}
         return rail.Connected(vocabulary.NWC, sealed, connection.label, ("SAT",), automatic=True)
-
-    def open_offline(self, charge: rail.Charge) -> None:
-        """Return None, because the wallet makes the invoice."""
 
     async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         """Ask for an invoice of the exact amount, which ends with the reservation."""
@@ -262,7 +258,6 @@ class NwcRail:
         return f"{connection.relay_host}/{connection.key.public}"
 
     async def close(self) -> None:
-        """Close the connections to relays."""
         await self._relays.close()
 
     async def _call(self, charge: rail.Charge, call: nostr_wallet.Call) -> dict[str, Any]:

@@ -5,10 +5,11 @@ Amounts are minor units of the payer's currency (`SAT` is whole satoshi), times 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from bot.core import errors
 from bot.core.text import sanitize
@@ -173,17 +174,16 @@ class Gone:
 PollAnswer: TypeAlias = Waiting | Arrived | Gone
 
 
-class Rail(Protocol):
-    """What every rail does."""
+class Rail(ABC):
+    """What every rail does; the defaults are for real money without a wallet."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of its accounts; payments are stored with it."""
+    kind: str
+    """The kind of its accounts; payments are stored with it."""
 
-    @property
-    def test_money(self) -> bool:
-        """True if its money is not real; the page says so."""
+    test_money: bool = False
+    """True if its money is not real; the page says so."""
 
+    @abstractmethod
     async def connect(self, details: Mapping[str, Any]) -> Connected:
         """Validate what a seller typed, and probe the wallet.
 
@@ -195,10 +195,14 @@ class Rail(Protocol):
 
         Return None if `open` has to ask a wallet.
         """
+        del charge
+        return None
 
+    @abstractmethod
     async def open(self, charge: Charge) -> Opened | Unavailable:
         """Ask the wallet for an invoice, for at most ten seconds."""
 
+    @abstractmethod
     async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
         """Ask the wallet whether the money arrived, for at most ten seconds.
 
@@ -207,8 +211,10 @@ class Rail(Protocol):
 
     def host(self, details: Mapping[str, Any]) -> str:
         """Return the wallet's host, "" if there is no wallet; a slow host delays no other."""
+        del details
+        return ""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most rails have no connections
         """Close its connections."""
 
 
@@ -220,7 +226,6 @@ class Rails:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds on offer."""
         return tuple(self._rails)
 
     @property
@@ -238,7 +243,6 @@ class Rails:
         return self._rails[kind]
 
     async def close(self) -> None:
-        """Close the connections of all rails."""
         for rail in self._rails.values():
             await rail.close()
 
@@ -249,7 +253,7 @@ SANDBOX_DELAY = 5_000
 """Milliseconds until test money arrives if it doesn't arrive at once."""
 
 
-class SandboxRail:
+class SandboxRail(Rail):
     """The rail for test money. It does no I/O, and its polls always find the money."""
 
     kind = vocabulary.SANDBOX
@@ -272,21 +276,12 @@ class SandboxRail:
         )
 
     async def open(self, charge: Charge) -> Opened:
-        """Return what `open_offline` does."""
         return self.open_offline(charge)
 
     async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
         """Return the money, because polls are scheduled for its arrival."""
         del charge
         return Arrived(opened.poll_details.get("amount"))
-
-    def host(self, details: Mapping[str, Any]) -> str:
-        """Return "", because there is no wallet."""
-        del details
-        return ""
-
-    async def close(self) -> None:
-        """Do nothing, because there is no connection."""
 
 
 def _poll_times(charge: Charge) -> tuple[int, ...]:

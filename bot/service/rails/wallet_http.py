@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -89,7 +89,6 @@ class WalletHttp:
         self._http = guarded_transport.guarded_client(allow)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.close()
 
     def permits(self, host: str, port: int) -> bool:
@@ -238,13 +237,11 @@ def _parsed(server: str, status: int, body: bytes, wait: int) -> WalletReply:
     raise failure(server, status, wait)
 
 
-class HttpRail(ABC):
+class HttpRail(rail.Rail):
     """A rail that asks the wallet at `details.url`; `allow` is RAIL_ALLOW, `now` in epoch ms.
 
     `calls` has the budgets of hosts; None means no budgets.
     """
-
-    test_money = False
 
     def __init__(
         self,
@@ -256,17 +253,11 @@ class HttpRail(ABC):
         self._now = now
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.close()
 
     def host(self, details: Mapping[str, Any]) -> str:
         """Return the wallet's host and port."""
         return lane(details["url"])
-
-    def open_offline(self, charge: rail.Charge) -> rail.Opened | None:
-        """Return None, because the wallet must be called."""
-        del charge
-        return None
 
     async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         """Ask the wallet for an invoice, within the time limit of all calls together."""

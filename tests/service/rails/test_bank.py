@@ -17,9 +17,9 @@ from segno import QRCode, helpers
 from stdnum import iso11649
 
 from bot.core.errors import InvalidBody
+from bot.core.images import qr
 from bot.service.rails import bank, bank_accounts
-from bot.service.rails.bank import BankRail
-from bot.service.rails.bank_picture import CROSS, QUIET, SIDE, code_picture
+from bot.service.rails.bank import CROSS, QUIET, SIDE, BankRail
 from bot.service.rails.rail import Charge, Unavailable, Waiting
 from tests.service.rails.test_bank_accounts import ADDRESS, PIX, SEPA, SWISS, UPI
 from tests.support.bank_codes import (
@@ -61,6 +61,10 @@ def code(details: dict[str, Any], amount: int, currency: str, reference: str = R
     return text
 
 
+def draw(text: str, scheme: str) -> bytes:
+    return bank.swiss_picture(text) if scheme == "swiss" else qr.png(text)
+
+
 def price(amount: int) -> str:
     return f"{amount // 100}.{amount % 100:02}"
 
@@ -69,7 +73,7 @@ def price(amount: int) -> str:
 def test_the_picture_is_read_back_field_by_field(details: dict[str, Any], currency: str) -> None:
     """By two decoders, from the picture as it is sent."""
     text = code(details, 1230, currency)
-    picture = code_picture(text, details["scheme"])
+    picture = draw(text, details["scheme"])
     assert zxing(picture) == (text, "M")
     assert second_decoder(picture) in {text, None}
     read = READERS[details["scheme"]](text)
@@ -87,7 +91,7 @@ def test_names_in_many_scripts_are_decoded_from_the_picture(
     except InvalidBody:
         assume(False)  # noqa: FBT003 - hypothesis's own way to leave an example out
     text = code(details, amount, currency, reference)
-    picture = code_picture(text, details["scheme"])
+    picture = draw(text, details["scheme"])
     assert zxing(picture) == (text, "M")
     assert second_decoder(picture) in {text, None}
 
@@ -200,7 +204,7 @@ def test_swiss_is_what_qrbill_writes(name: str, amount: int, reference: str, cur
 
 
 def test_the_swiss_code_has_the_cross_and_prints_46_millimetres() -> None:
-    picture = Image.open(io.BytesIO(code_picture(code(SWISS, 1230, "CHF"), "swiss")))
+    picture = Image.open(io.BytesIO(bank.swiss_picture(code(SWISS, 1230, "CHF"))))
     dots, _ = picture.info["dpi"]
     millimetre = dots / 25.4
     assert picture.width >= round((SIDE + 2 * QUIET) * millimetre)

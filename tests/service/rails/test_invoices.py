@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import InvoiceError
+from bot.core.images import qr
 from bot.service.rails import invoices
-from bot.service.rails.bank_picture import code_picture
 from bot.service.rails.invoices import LONGEST, decode
 from tests.support.lightning_wallet import ALPHABET, PREIMAGE, InvoiceDraft, hash_of, seal
 
@@ -141,9 +141,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_the_longest_invoice_fits_into_a_code() -> None:
-    assert code_picture("LIGHTNING:" + "Q" * LONGEST, "lightning")
+    assert qr.png("LIGHTNING:" + "Q" * LONGEST)
     with pytest.raises(ValueError, match="no QR code"):
-        code_picture("LIGHTNING:" + "Q" * (LONGEST + 1), "lightning")
+        qr.png("LIGHTNING:" + "Q" * (LONGEST + 1))
 
 
 NOW = 1_794_000_000_500
