@@ -142,11 +142,6 @@ def add_part(tx: database.Transaction, file_id: str, place: int, data: bytes) ->
     tx.execute(sql, id=file_id, place=place, data=data)
 
 
-def finish(tx: database.Transaction, file_id: str, size: int, now: int) -> None:
-    """Complete an upload; LOOSE_FOR starts now."""
-    tx.execute(FINISH, id=file_id, size=size, expires_at=now + LOOSE_FOR)
-
-
 def attach(tx: database.Transaction, app_id: str, file_id: str) -> bool:
     """Attach a file to a request; return False if the application has no such complete file."""
     return tx.execute(ATTACH, id=file_id, app_id=app_id) == 1
@@ -161,11 +156,6 @@ def release(tx: database.Transaction, file_id: str | None, at: int) -> None:
         deleted_at = tx.query(LAST_DELETION, id=file_id)[0]["at"]
         until = at if deleted_at is None else max(at, deleted_at + AFTER_DELETION)
         tx.execute(RELEASE, id=file_id, at=until)
-
-
-def expire(tx: database.Transaction, file_id: str, now: int) -> None:
-    """Mark an incomplete file as expired."""
-    tx.execute("UPDATE files SET expires_at = :now WHERE id = :id", id=file_id, now=now)
 
 
 def find(tx: database.Transaction, file_id: str) -> contents.StoredFile | None:
@@ -290,7 +280,8 @@ async def store_upload(
     if key and content and await idempotency.is_known(db, key):
         async for part in parts:  # a repeat stores nothing, so it needs no quota
             content.update(part)
-        return await _find_made(db, file.app_id, key.with_content(content.hexdigest()))
+        made = await idempotency.read_made(db, key.with_content(content.hexdigest()))
+        return await db.read(lambda tx: _earlier(tx, file.app_id, made or ""))
     await db.transaction(lambda tx: begin(tx, file, now()))
     try:
         size = await _store_parts(db, file.id, parts, content)
@@ -313,13 +304,6 @@ async def store_upload(
     return stored
 
 
-async def _find_made(
-    db: database.Database, app_id: str, key: idempotency.CallKey
-) -> contents.StoredFile:
-    made = await idempotency.read_made(db, key)
-    return await db.read(lambda tx: _earlier(tx, app_id, made or ""))
-
-
 def _earlier(tx: database.Transaction, app_id: str, file_id: str) -> contents.StoredFile:
     stored = find_of_app(tx, app_id, file_id)
     if stored is None:
@@ -334,10 +318,10 @@ def _finish(
     now: int,
     key: idempotency.CallKey | None,
 ) -> contents.StoredFile:
-    """Complete a file, or return the file stored earlier under the same key."""
+    """Complete a file, whose LOOSE_FOR starts now, or return the one stored under the same key."""
 
     def change() -> contents.StoredFile:
-        finish(tx, new.id, new.size, now)
+        tx.execute(FINISH, id=new.id, size=new.size, expires_at=now + LOOSE_FOR)
         return new
 
     return idempotency.once(tx, key, change, lambda made: _earlier(tx, app_id, made), made=new.id)
@@ -362,7 +346,8 @@ async def _store_parts(
 
 async def discard_upload(db: database.Database, file_id: str, now: int) -> None:
     """Delete the stored parts of an incomplete file."""
-    await db.transaction(lambda tx: expire(tx, file_id, now))
+    sql = "UPDATE files SET expires_at = :now WHERE id = :id"
+    await db.transaction(lambda tx: tx.execute(sql, id=file_id, now=now))
     await sweep_files(db, now)
 
 

@@ -29,6 +29,7 @@ OF_UNITS = (
 COUNT = """
     UPDATE payment_requests SET codes_count = :last, codes_skipped = :skipped WHERE id = :id
 """
+LAST_CODE = "SELECT codes_count FROM payment_requests WHERE id = :id"
 OF_SELLER = """
     SELECT COALESCE(SUM(codes_count - codes_skipped), 0) AS codes FROM payment_requests
     WHERE app_id = :app_id AND owner = :owner AND codes_count > 0
@@ -69,12 +70,6 @@ def new_ones(tx: database.Transaction, request_id: str, codes: Sequence[str]) ->
 def set_counts(tx: database.Transaction, request_id: str, last: int, skipped: int) -> None:
     """Store the last unit that has a code, and how many units up to it have none."""
     tx.execute(COUNT, id=request_id, last=last, skipped=skipped)
-
-
-def last_unit(tx: database.Transaction, request_id: str) -> int:
-    """Return the number of the last unit of a request that has a code."""
-    (row,) = tx.query("SELECT codes_count FROM payment_requests WHERE id = :id", id=request_id)
-    return int(row["codes_count"])
 
 
 def _slices(codes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
@@ -207,11 +202,6 @@ def find_all(tx: database.Transaction, request_id: str) -> list[contents.Deliver
     return [*former, now]
 
 
-async def read_all(db: database.Database, request_id: str) -> list[contents.Delivered]:
-    """Return the same as `find_all`, without waiting for the writer."""
-    return await db.read(lambda tx: find_all(tx, request_id))
-
-
 def _now(tx: database.Transaction, request_id: str) -> contents.Delivered:
     (row,) = tx.query(NOW, id=request_id)
     return _delivered(row, None)
@@ -282,7 +272,10 @@ async def read_progress(
     """Return for each payment of a request whether its payer has received everything."""
     if not payments:
         return []
-    what, last = await db.read(lambda tx: (find_all(tx, request_id), last_unit(tx, request_id)))
+    what, counts = await db.read(
+        lambda tx: (find_all(tx, request_id), tx.query(LAST_CODE, id=request_id))
+    )
+    last = int(counts[0]["codes_count"])
     return [contents.progress(payment, what, last) for payment in payments]
 
 

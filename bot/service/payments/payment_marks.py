@@ -96,7 +96,19 @@ def mark(
     if change.notify_payer and caller.policy.mails:
         news = mark_news(payment.marks, marks)
         queued = [payer_letters.queue_notice(tx, request, marked, one, caller.now) for one in news]
-    _audit(tx, caller, payment, marks)
+    # The log says which marks are set. Of notes only the change, because they may name the payer.
+    was, details = payment.marks, {"request": payment.request_id}
+    pairs = {
+        "sent": (was.sent_at, marks.sent_at),
+        "paid_back": (was.paid_back_at, marks.paid_back_at),
+    }
+    changed = {name: new is not None for name, (old, new) in pairs.items() if old != new}
+    if was.message_hidden != marks.message_hidden:
+        changed["message_hidden"] = marks.message_hidden
+    if (was.sent_note, was.paid_back_note) != (marks.sent_note, marks.paid_back_note):
+        changed["note"] = True
+    actor = audit.app(caller.app_id)
+    audit.record(tx, actor, "payment.marked", payment.id, caller.now, details | changed)
     if any(queued):
         idempotency.keep(tx, key, NOTIFIED)
     return marked, any(queued)
@@ -110,24 +122,3 @@ def find_own(
     if payment is None:
         raise errors.NotFound(UNKNOWN)
     return payment
-
-
-def _audit(
-    tx: database.Transaction,
-    caller: request_commands.Caller,
-    payment: request.Payment,
-    marks: request.Marks,
-) -> None:
-    """Record which marks are set. Of notes record only the change: they may name the payer."""
-    before, details = payment.marks, {"request": payment.request_id}
-    times = {
-        "sent": (before.sent_at, marks.sent_at),
-        "paid_back": (before.paid_back_at, marks.paid_back_at),
-    }
-    changed = {name: new is not None for name, (old, new) in times.items() if old != new}
-    if before.message_hidden != marks.message_hidden:
-        changed["message_hidden"] = marks.message_hidden
-    if (before.sent_note, before.paid_back_note) != (marks.sent_note, marks.paid_back_note):
-        changed["note"] = True
-    actor = audit.app(caller.app_id)
-    audit.record(tx, actor, "payment.marked", payment.id, caller.now, details | changed)

@@ -163,7 +163,6 @@ async def page(
 
 
 def page_sql(after: request_rows.Place | None) -> str:
-    """Return the statement of a page."""
     narrowed = " AND (p.completed_at, p.id) < (:at, :after_id)" if after else ""
     return f"{OF_APP}{narrowed} ORDER BY p.completed_at DESC, p.id DESC LIMIT :limit"
 

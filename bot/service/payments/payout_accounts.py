@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.core import errors, stored_json
@@ -29,9 +28,6 @@ PROBE_SECONDS = 30
 
 TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
 UNKNOWN = "There is no such payout account."
-SLOW = errors.FieldProblem(
-    "details", "The wallet took too long to answer.", vocabulary.DetailError.HOST_SILENT.value
-)
 
 
 class Payouts:
@@ -86,7 +82,21 @@ class Payouts:
             raise errors.InvalidBody.of_field(
                 "kind", f"must be one of {', '.join(self._rails.kinds)}"
             )
-        return await self._probe(app_id, kind, details)
+        if self._probing[app_id] >= PROBES:
+            raise errors.RateLimited(1)
+        self._probing[app_id] += 1
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                return await self._rails.of(kind).connect(details)
+        except TimeoutError:
+            message = "The wallet took too long to answer."
+            problem = errors.FieldProblem(
+                "details", message, vocabulary.DetailError.HOST_SILENT.value
+            )
+            raise errors.InvalidBody(info=[problem]) from None
+        finally:
+            self._probing[app_id] -= 1
+            self._probing += Counter()  # drops applications without a probe
 
     async def list(self, app_id: str, owner: str) -> list[account_rows.PayoutAccount]:
         """Return the owner's accounts in the order of connecting. Raises InvalidBody."""
@@ -116,32 +126,15 @@ class Payouts:
         if self._rails.test_money:
             raise errors.InvalidBody(TEST_MONEY)
 
-    async def _probe(self, app_id: str, kind: str, details: Mapping[str, Any]) -> rail.Connected:
-        with self._slot(app_id):
-            try:
-                async with asyncio.timeout(PROBE_SECONDS):
-                    return await self._rails.of(kind).connect(details)
-            except TimeoutError:
-                raise errors.InvalidBody(info=[SLOW]) from None
-
-    @contextmanager
-    def _slot(self, app_id: str) -> Iterator[None]:
-        if self._probing[app_id] >= PROBES:
-            raise errors.RateLimited(1)
-        self._probing[app_id] += 1
-        try:
-            yield
-        finally:
-            self._probing[app_id] -= 1
-            self._probing += Counter()  # drops applications without a probe
-
     def _store(
         self, tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
     ) -> account_rows.PayoutAccount:
         now = self._now()
         former = account_rows.find_way(tx, app_id, owner, connected)
         if former is not None:
-            if self._is_same(former, connected):
+            known = (former.automatic, former.currencies, former.label, self.details_of(former))
+            new = (connected.automatic, connected.currencies, connected.label, connected.details)
+            if known == new:
                 return former
             _retire(tx, former, now)
         account = account_rows.PayoutAccount(
@@ -160,11 +153,6 @@ class Payouts:
         account_rows.insert(tx, account)
         _record(tx, "replaced" if former else "connected", account, now)
         return account
-
-    def _is_same(self, former: account_rows.PayoutAccount, connected: rail.Connected) -> bool:
-        known = (former.automatic, former.currencies, former.label, self.details_of(former))
-        new = (connected.automatic, connected.currencies, connected.label, connected.details)
-        return known == new
 
     def _remove(self, tx: database.Transaction, app_id: str, account_id: str) -> None:
         account, now = _find_own(tx, app_id, account_id), self._now()

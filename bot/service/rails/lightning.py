@@ -233,7 +233,8 @@ class LightningAddressRail(wallet_http.HttpRail):
             url, offer = await self._find(wanted)
             least = -(-offer.least // invoices.MSAT)
             offered, _ = await self._invoice(offer, least, "")
-            await self._try_verify(offered)
+            if offered.verify is not None:
+                await self._try_verify(offered.verify)
         except wallet_http.FAILURES as error:
             raise _refusal(wanted.server, error, is_found=offer is not None) from None
         return rail.Connected(
@@ -334,16 +335,14 @@ class LightningAddressRail(wallet_http.HttpRail):
             self._http.check(offered.verify)
         return offered, invoices.check_invoice(offered.text, satoshi, self._now())
 
-    async def _try_verify(self, offered: OfferedInvoice) -> None:
+    async def _try_verify(self, url: str) -> None:
         """Raise ForbiddenAddress or Moved if the verify address can never be asked.
 
         Any other answer is accepted, because some wallets know an invoice only after its payment
         has begun.
         """
-        if offered.verify is None:
-            return
         try:
-            await self._http.get(offered.verify)
+            await self._http.get(url)
         except wallet_http.Moved:
             raise
         except errors.PeerError:

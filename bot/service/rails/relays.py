@@ -333,22 +333,17 @@ class RelayConnection:
             self._current = self._asked.get(bytes(found[1]).decode()) if found else None
         of_message = starts or frame.opcode is Opcode.CONT
         about = self._current if of_message else None
-        self._count(about, len(frame.data), int(starts))
+        size = len(frame.data)
+        # If a limit is exceeded, the subscription or the connection ends.
+        if not (about.late if about else self._spare).spend(size):
+            self.end(FLOOD)
+        if about and not about.budget.spend(size + FRAGMENT_COST, int(starts)):
+            if about.problem != NOISE:
+                about.problem = NOISE
+                self._noisy(about.wallet)
         if starts:
             self._dropping = about is not None and about.ask is None
         return self.usable and not (of_message and self._dropping)
-
-    def _count(self, about: Subscription | None, size: int, messages: int) -> None:
-        """Count a frame; if a limit is exceeded, end the subscription or the connection."""
-        if about is None:
-            if not self._spare.spend(size):
-                self.end(FLOOD)
-            return
-        if not about.late.spend(size):
-            self.end(FLOOD)
-        if not about.budget.spend(size + FRAGMENT_COST, messages) and about.problem != NOISE:
-            about.problem = NOISE
-            self._noisy(about.wallet)
 
     def _dispatch(self, message: Any) -> None:
         match message:
@@ -448,7 +443,9 @@ class Relays:
                 await connection.ask(ask)
             finally:
                 connection.asks -= 1
-                self._end_when_idle(connection)
+                if connection.usable and not connection.asks:
+                    later = asyncio.get_running_loop().call_later
+                    self._ends[connection] = later(self._idle, connection.end, "idle")
         except errors.Unreachable as error:
             ask.tell(Refusal(url, str(error)))
 
@@ -491,11 +488,6 @@ class Relays:
             raise errors.Unreachable("too many relays are connected")
         self._ends.pop(idle).cancel()
         idle.end("another relay is needed")
-
-    def _end_when_idle(self, connection: RelayConnection) -> None:
-        if connection.usable and not connection.asks:
-            later = asyncio.get_running_loop().call_later
-            self._ends[connection] = later(self._idle, connection.end, "idle")
 
     def _forget(self, connection: RelayConnection) -> None:
         if timer := self._ends.pop(connection, None):

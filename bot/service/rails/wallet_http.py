@@ -12,7 +12,7 @@ import asyncio
 import time
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -156,7 +156,13 @@ class WalletHttp:
         finally:
             if wait and self._calls:
                 await self._calls.close(where.host, wait)
-        return _parsed(server, answer.status, body, wait)
+        fields = None
+        if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+            with suppress(exact_json.JsonError):
+                fields = exact_json.loads(body, depth=DEPTH)
+        if not isinstance(fields, dict):
+            raise failure(server, answer.status, wait)
+        return WalletReply(answer.status, fields)
 
 
 def _not_moved(url: str, answer: WalletReply | str) -> WalletReply:
@@ -223,18 +229,6 @@ def failure(server: str, status: int, wait: int = 0) -> errors.PeerError:
     if status >= HTTPStatus.BAD_REQUEST:
         return Denied(f"{server} answers {status}")
     return errors.BadAnswer(f"{server} answers {status} without a JSON object")
-
-
-def _parsed(server: str, status: int, body: bytes, wait: int) -> WalletReply:
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise failure(server, status, wait)
-    try:
-        fields = exact_json.loads(body, depth=DEPTH)
-    except exact_json.JsonError:
-        fields = None
-    if isinstance(fields, dict):
-        return WalletReply(status, fields)
-    raise failure(server, status, wait)
 
 
 class HttpRail(rail.Rail):

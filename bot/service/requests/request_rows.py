@@ -110,7 +110,6 @@ def lock(tx: database.Transaction, request_id: str) -> None:
 
 
 def insert(tx: database.Transaction, request: request.PaymentRequest) -> None:
-    """Store a new request."""
     tx.execute(INSERT, **_row(request))
 
 
@@ -132,21 +131,18 @@ def find_of_app(
 
 
 async def read(db: database.Database, request_id: str, now: int) -> request.PaymentRequest | None:
-    """Return the same as `find`, without waiting for the writer."""
     return _found(await db.one(BY_ID, id=request_id, now=now))
 
 
 async def read_ever(
     db: database.Database, request_id: str, now: int
 ) -> request.PaymentRequest | None:
-    """Return the same as `find_ever`, without waiting for the writer."""
     return _found(await db.one(EVER, id=request_id, now=now))
 
 
 async def read_of_app(
     db: database.Database, app_id: str, request_id: str, now: int
 ) -> request.PaymentRequest | None:
-    """Return the same as `find_of_app`, without waiting for the writer."""
     return _found(await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
 
 
@@ -171,7 +167,6 @@ async def page(
 
 
 def page_sql(after: Place | None, status: vocabulary.Status | None) -> str:
-    """Return the statement of a page."""
     sql = f"{SELECT} AND r.app_id = :app_id"
     if after:
         sql += " AND (r.created_at, r.id) < (:at, :after_id)"
