@@ -89,10 +89,8 @@ class Payouts:
             async with asyncio.timeout(PROBE_SECONDS):
                 return await self._rails.of(kind).connect(details)
         except TimeoutError:
-            message = "The wallet took too long to answer."
-            problem = errors.FieldProblem(
-                "details", message, vocabulary.DetailError.HOST_SILENT.value
-            )
+            code = vocabulary.DetailError.HOST_SILENT.value
+            problem = errors.FieldProblem("details", "The wallet took too long to answer.", code)
             raise errors.InvalidBody(info=[problem]) from None
         finally:
             self._probing[app_id] -= 1

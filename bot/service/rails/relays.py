@@ -337,10 +337,10 @@ class RelayConnection:
         # If a limit is exceeded, the subscription or the connection ends.
         if not (about.late if about else self._spare).spend(size):
             self.end(FLOOD)
-        if about and not about.budget.spend(size + FRAGMENT_COST, int(starts)):
-            if about.problem != NOISE:
-                about.problem = NOISE
-                self._noisy(about.wallet)
+        is_noise = about and not about.budget.spend(size + FRAGMENT_COST, int(starts))
+        if about and is_noise and about.problem != NOISE:
+            about.problem = NOISE
+            self._noisy(about.wallet)
         if starts:
             self._dropping = about is not None and about.ask is None
         return self.usable and not (of_message and self._dropping)
