@@ -28,24 +28,31 @@ Events: TypeAlias = tuple[vocabulary.WebhookEvent, ...]
 PayerFields: TypeAlias = tuple[vocabulary.PayerField, ...]
 Receivers: TypeAlias = tuple[request.Receiver, ...]
 
+PLAIN_TERMS = (
+    "price_before_discount", "redirect_url", "email", "goal", "max_quantity", "thanks", "keep_url",
+    "shop",
+)  # fmt: skip
+"""The columns that are fields of Terms as they are."""
+
 TERMS = (
-    "expiration_type", "name", "description", "long_description", "image_url", "receivers",
-    "instrument_currency", "denomination_currency", "price_before_discount", "requested_user_data",
-    "redirect_url", "webhook_url", "custom_parameters", "webhook_events", "email", "seller",
-    "amount_choice", "goal", "max_quantity", "thanks", "keep_url", "shop",
+    *PLAIN_TERMS, "expiration_type", "name", "description", "long_description", "image_url",
+    "receivers", "instrument_currency", "denomination_currency", "requested_user_data",
+    "webhook_url", "custom_parameters", "webhook_events", "seller", "amount_choice",
 )  # fmt: skip
 """The columns that no payment changes."""
 
-NEW = (
-    *TERMS, "id", "app_id", "created_at", "amount", "total_units", "remaining_units", "enabled_at",
-    "expires_at", "owner", "recipient_id", "payout",
-)  # fmt: skip
+PLAIN = ("id", "app_id", "created_at", "enabled_at", "expires_at", "owner")
+"""The columns that are fields of a PaymentRequest as they are."""
+
+COUNTS = ("paid_count", "sales_count", "oversold_count", "codes_count", "codes_skipped")
+"""The same, but changed only by their own statements."""
+
+NEW = (*TERMS, *PLAIN, "amount", "total_units", "remaining_units", "recipient_id", "payout")
 INSERT = f"INSERT INTO payment_requests ({', '.join(NEW)}) VALUES (:{', :'.join(NEW)})"  # noqa: S608 - our own words
 COLUMNS = (
-    f"{', '.join(TERMS)}, id, app_id, created_at, amount, total_units, remaining_units,"
-    " reserved_units, decreased_units, paid_count, oversold_count, enabled_at, expires_at, owner,"
-    " recipient_id, paused, deleted_at, delivery, codes_count, codes_skipped, raised_billions,"
-    " raised_rest, sales_count, volume_billions, volume_rest"
+    f"{', '.join((*TERMS, *PLAIN, *COUNTS))}, amount, total_units, remaining_units, reserved_units,"
+    " decreased_units, recipient_id, paused, deleted_at, delivery, raised_billions, raised_rest,"
+    " volume_billions, volume_rest"
 )
 """Columns that `read_row` and exports need."""
 
@@ -213,17 +220,10 @@ def delete(tx: database.Transaction, request_id: str, now: int) -> None:
 def read_row(row: database.Row) -> request.PaymentRequest:
     """Return the request of a row, which must also have the columns `lapsed` and `payable`."""
     return request.PaymentRequest(
-        id=row["id"],
-        app_id=row["app_id"],
-        created_at=row["created_at"],
-        terms=_terms(row),
+        **{name: row[name] for name in (*PLAIN, *COUNTS)},
+        # cached, because a payment reads the same row several times
+        terms=_terms_of(*_values_of_terms(row)),
         units=_units(row),
-        paid_count=row["paid_count"],
-        sales_count=row["sales_count"],
-        oversold_count=row["oversold_count"],
-        enabled_at=row["enabled_at"],
-        expires_at=row["expires_at"],
-        owner=row["owner"],
         recipient=_recipient(row),
         paused=bool(row["paused"]),
         app_seller=read_seller(row.get("app_seller")),
@@ -231,8 +231,6 @@ def read_row(row: database.Row) -> request.PaymentRequest:
         volume=row["volume_billions"] * database.BILLION + row["volume_rest"],
         raised=row["raised_billions"] * database.BILLION + row["raised_rest"],
         delivers=vocabulary.DeliveryKind(row["delivery"]) if row["delivery"] else None,
-        codes_count=row["codes_count"],
-        codes_skipped=row["codes_skipped"],
     )
 
 
@@ -253,11 +251,6 @@ def _recipient(row: database.Row) -> notification.RecipientStatus | None:
 _values_of_terms = itemgetter(*TERMS)
 
 
-def _terms(row: database.Row) -> request.Terms:
-    """Return the terms of a row, cached: a payment reads the same row several times."""
-    return _terms_of(*_values_of_terms(row))
-
-
 @lru_cache(maxsize=256)
 def _terms_of(*values: Any) -> request.Terms:
     row = dict(zip(TERMS, values, strict=True))
@@ -270,18 +263,11 @@ def _terms_of(*values: Any) -> request.Terms:
         receivers=read_receivers(row["receivers"]),
         instrument=row["instrument_currency"],
         denomination=row["denomination_currency"],
-        price_before_discount=row["price_before_discount"],
         requested_user_data=stored_json.read(PayerFields, row["requested_user_data"]),
-        redirect_url=row["redirect_url"],
         webhook=request.Webhook(url, row["custom_parameters"], events) if url else None,
-        email=row["email"],
         seller=read_seller(row["seller"]),
         choice=_read_if_set(Choice, row["amount_choice"]),
-        goal=row["goal"],
-        max_quantity=row["max_quantity"],
-        thanks=row["thanks"],
-        keep_url=row["keep_url"],
-        shop=row["shop"],
+        **{name: row[name] for name in PLAIN_TERMS},
     )
 
 
@@ -303,9 +289,8 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
     terms, product, webhook = request.terms, request.terms.product, request.terms.webhook
     events = webhook.events if webhook else None
     return {
-        "id": request.id,
-        "app_id": request.app_id,
-        "created_at": request.created_at,
+        **{name: getattr(request, name) for name in PLAIN},
+        **{name: getattr(terms, name) for name in PLAIN_TERMS},
         "name": product.name,
         "description": product.description,
         "long_description": product.long_description,
@@ -314,29 +299,18 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
         "denomination_currency": terms.denomination,
         "receivers": write_receivers(terms.receivers),
         "amount": terms.amount,
-        "price_before_discount": terms.price_before_discount,
         "requested_user_data": stored_json.write(PayerFields, terms.requested_user_data),
-        "redirect_url": terms.redirect_url,
         "webhook_url": webhook.url if webhook else None,
         "custom_parameters": webhook.custom_parameters if webhook else None,
-        "email": terms.email,
         "expiration_type": terms.kind.value,
         "total_units": request.units.total if request.units else None,
         "remaining_units": request.units.remaining if request.units else None,
-        "enabled_at": request.enabled_at,
-        "expires_at": request.expires_at,
-        "owner": request.owner,
         "recipient_id": request.recipient.id if request.recipient else None,
         "paused": int(request.paused),
         "seller": write_seller(terms.seller),
         "payout": terms.payout,
         "webhook_events": None if events is None else stored_json.write(Events, events),
         "amount_choice": terms.choice and stored_json.write(Choice, terms.choice),
-        "goal": terms.goal,
-        "max_quantity": terms.max_quantity,
-        "thanks": terms.thanks,
-        "keep_url": terms.keep_url,
-        "shop": terms.shop,
     }
 
 
