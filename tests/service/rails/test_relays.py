@@ -86,20 +86,11 @@ FALSE_ANSWERS: dict[str, Callable[[Request], Any]] = {
 async def test_an_answer_with_a_flaw_is_passed_over(relays: Relays, false_answer: str) -> None:
     async def script(request: Request) -> None:
         await request.send_event(FALSE_ANSWERS[false_answer](request))
-        await honest(request)
+        right = {"result_type": "get_info", "result": {"methods": ["the right answer"]}}
+        await request.send_event(answer(request, right))
 
     async with scripted_relay(script) as relay:
-        assert await call(relays, relay.url) == {"methods": ["make_invoice"]}
-
-
-@pytest.mark.parametrize("false_answer", FALSE_ANSWERS)
-async def test_an_answer_with_a_flaw_alone_is_silence(relays: Relays, false_answer: str) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(FALSE_ANSWERS[false_answer](request))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(Unreachable, match="no answer"):
-            await call(relays, relay.url, patience=(0.1,))
+        assert await call(relays, relay.url) == {"methods": ["the right answer"]}
 
 
 async def test_an_answer_that_is_replayed_counts_for_its_own_request_only(relays: Relays) -> None:
@@ -284,22 +275,14 @@ async def test_an_idle_connection_makes_room_and_one_in_use_does_not(
         waiting.cancel()
 
 
-async def test_a_relay_that_floods_with_pings_is_cut_off(relays: Relays) -> None:
-    """They are no messages, and the library answers each."""
+@pytest.mark.parametrize("number", [4 * BYTES_PER_ASK // len(PING), 4_000])
+async def test_a_relay_that_floods_with_pings_is_cut_off(relays: Relays, number: int) -> None:
+    """They are no messages, and the library answers each. Tens of thousands fit into the bytes of
+    an ask, and each costs as much as a message.
+    """
 
     async def flood(request: Request) -> None:
-        await request.send_bytes(PING * (4 * BYTES_PER_ASK // len(PING)))
-
-    async with scripted_relay(flood) as relay:
-        with pytest.raises(Unreachable, match="no relay takes the request"):
-            await call(relays, relay.url)
-
-
-async def test_pings_are_counted_also_where_their_bytes_are_few(relays: Relays) -> None:
-    """Tens of thousands fit into the bytes of an ask, and each costs as much as a message."""
-
-    async def flood(request: Request) -> None:
-        await request.send_bytes(PING * 4_000)
+        await request.send_bytes(PING * number)
         await honest(request)
 
     async with scripted_relay(flood) as relay:
