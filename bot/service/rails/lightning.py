@@ -91,7 +91,6 @@ def _refused(wrong: DetailError, message: str) -> errors.InvalidBody:
 
 
 LONGEST_REASON = 200  # characters
-LONGEST_URL = 2_000  # characters
 MOST_COMMENT = 2_000  # characters
 _TOO_MUCH = 10**20
 """Millisatoshi, more than exist: a longer number would fill memory, logs and messages."""
@@ -112,24 +111,6 @@ class PayOffer:
 
     comment_length: int
     """Maximum characters of a comment, 0 if comments aren't accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedInvoice:
-    """An invoice as the service writes it, not decoded."""
-
-    text: str
-    verify: str | None
-    """URL that reports its payment, if there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """A service's report about an invoice; None for missing fields."""
-
-    settled: bool
-    preimage: str | None
-    invoice: str | None
 
 
 def read_offer(answer: Mapping[str, Any]) -> PayOffer:
@@ -153,22 +134,28 @@ def callback_url(offer: PayOffer, msat: int, comment: str) -> str:
     return f"{plain}{'&' if '?' in plain else '?'}{urlencode(query)}"
 
 
-def read_invoice(answer: Mapping[str, Any]) -> OfferedInvoice:
-    """Read the answer of a callback. Raises PeerRefusal and BadAnswer."""
+def read_invoice(answer: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the invoice in a callback's answer, and the URL that reports its payment, if any.
+
+    Raises PeerRefusal and BadAnswer.
+    """
     _check_status(answer)
     text = answer.get("pr")
     if not isinstance(text, str):
         raise errors.BadAnswer("the answer holds no invoice")
-    return OfferedInvoice(text, _url(answer, "verify") if answer.get("verify") else None)
+    return text, _url(answer, "verify") if answer.get("verify") else None
 
 
-def read_verification(answer: Mapping[str, Any]) -> Verification:
-    """Read the answer of a verify address (LUD-21). Raises PeerRefusal and BadAnswer."""
+def read_verification(answer: Mapping[str, Any]) -> tuple[bool, str | None, str | None]:
+    """Read the answer of a verify address (LUD-21): whether it is settled, preimage and invoice.
+
+    Raises PeerRefusal and BadAnswer.
+    """
     _check_status(answer)
     settled = answer.get("settled")
     if not isinstance(settled, bool):
         raise errors.BadAnswer("the answer does not say whether the invoice is settled")
-    return Verification(settled, _text(answer, "preimage"), _text(answer, "pr"))
+    return settled, _text(answer, "preimage"), _text(answer, "pr")
 
 
 def _check_status(answer: Mapping[str, Any]) -> None:
@@ -193,7 +180,7 @@ def _whole(value: Any, missing: int | None = None) -> int:
 
 def _url(answer: Mapping[str, Any], name: str) -> str:
     value = answer.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_URL:
+    if not isinstance(value, str) or not 0 < len(value) <= wallet_http.LONGEST_URL:
         raise errors.BadAnswer(f"{name} is no address")
     return value
 
@@ -232,9 +219,9 @@ class LightningAddressRail(wallet_http.HttpRail):
         try:
             url, offer = await self._find(wanted)
             least = -(-offer.least // invoices.MSAT)
-            offered, _ = await self._invoice(offer, least, "")
-            if offered.verify is not None:
-                await self._try_verify(offered.verify)
+            _, verify = await self._invoice(offer, least, "")
+            if verify is not None:
+                await self._try_verify(verify)
         except wallet_http.FAILURES as error:
             raise _refusal(wanted.server, error, is_found=offer is not None) from None
         return rail.Connected(
@@ -242,12 +229,12 @@ class LightningAddressRail(wallet_http.HttpRail):
             {
                 "address": str(wanted),
                 "url": url,
-                "verify": offered.verify is not None,
+                "verify": verify is not None,
                 "host": wallet_http.lane(offer.callback),
             },
             str(wanted),
             ("SAT",),
-            automatic=offered.verify is not None,
+            automatic=verify is not None,
         )
 
     def host(self, details: Mapping[str, Any]) -> str:
@@ -258,17 +245,18 @@ class LightningAddressRail(wallet_http.HttpRail):
         """Ask the verify address; a preimage of another invoice is rejected."""
         del charge
         try:
-            found = await self._read(opened.poll_details["verify"], read_verification)
+            url = opened.poll_details["verify"]
+            settled, preimage, invoice = await self._read(url, read_verification)
         except wallet_http.FAILURES as error:
             return wallet_http.unanswered(error)
         shown = opened.pay_with and opened.pay_with.lightning_invoice
-        if found.invoice and shown and found.invoice.lower() != shown:
+        if invoice and shown and invoice.lower() != shown:
             return rail.Waiting(
                 "the wallet answers for another invoice", rail.InvalidWalletAnswer.OTHER_INVOICE
             )
-        if not found.settled:
+        if not settled:
             return rail.Waiting()
-        return invoices.read_arrival(None, found.preimage, opened.external_id)
+        return invoices.read_arrival(None, preimage, opened.external_id)
 
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
         """Return the URL of the wallet's offer, and the offer.
@@ -314,26 +302,27 @@ class LightningAddressRail(wallet_http.HttpRail):
             return rail.Unavailable(
                 "tooLarge", f"the wallet takes {offer.most} millisatoshi or less"
             )
-        offered, made = await self._invoice(offer, charge.amount, charge.memo)
-        if charge.details["verify"] and not offered.verify:  # nobody would notice the money
+        made, verify = await self._invoice(offer, charge.amount, charge.memo)
+        if charge.details["verify"] and not verify:  # nobody would notice the money
             return rail.Unavailable("refused", "the wallet no longer reports payments")
         return rail.Opened(
             made.payment_hash,
             rail.PayWith(lightning_invoice=made.text),
             made.lapses_at,
-            poll_details={"verify": offered.verify} if offered.verify else {},
-            poll_times=None if offered.verify else (),
-            host=wallet_http.lane(offered.verify) if offered.verify else "",
+            poll_details={"verify": verify} if verify else {},
+            poll_times=None if verify else (),
+            host=wallet_http.lane(verify) if verify else "",
         )
 
     async def _invoice(
         self, offer: PayOffer, satoshi: int, memo: str
-    ) -> tuple[OfferedInvoice, invoices.Invoice]:
+    ) -> tuple[invoices.Invoice, str | None]:
+        """Return an invoice, and the URL that reports its payment, if any."""
         url = callback_url(offer, satoshi * invoices.MSAT, memo)
-        offered = await self._read(url, read_invoice)
-        if offered.verify:
-            self._http.check(offered.verify)
-        return offered, invoices.check_invoice(offered.text, satoshi, self._now())
+        text, verify = await self._read(url, read_invoice)
+        if verify:
+            self._http.check(verify)
+        return invoices.check_invoice(text, satoshi, self._now()), verify
 
     async def _try_verify(self, url: str) -> None:
         """Raise ForbiddenAddress or Moved if the verify address can never be asked.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.core.errors import BadAnswer, InvalidBody, PeerRefusal
 from bot.service.rails import lightning
-from bot.service.rails.lightning import OfferedInvoice, PayOffer, Verification
+from bot.service.rails.lightning import PayOffer
 
 
 @pytest.mark.parametrize(
@@ -160,16 +160,16 @@ def test_a_comment_is_sent_as_far_as_it_may_be() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ({"pr": "lnbc1"}, OfferedInvoice("lnbc1", None)),
-        ({"pr": "lnbc1", "verify": None}, OfferedInvoice("lnbc1", None)),
-        ({"pr": "lnbc1", "verify": ""}, OfferedInvoice("lnbc1", None)),
+        ({"pr": "lnbc1"}, ("lnbc1", None)),
+        ({"pr": "lnbc1", "verify": None}, ("lnbc1", None)),
+        ({"pr": "lnbc1", "verify": ""}, ("lnbc1", None)),
         (
             {"pr": "lnbc1", "verify": "https://w.example/v", "routes": [], "successAction": None},
-            OfferedInvoice("lnbc1", "https://w.example/v"),
+            ("lnbc1", "https://w.example/v"),
         ),
     ],
 )
-def test_an_invoice_is_read(answer: dict[str, Any], expected: OfferedInvoice) -> None:
+def test_an_invoice_is_read(answer: dict[str, Any], expected: tuple[str, str | None]) -> None:
     assert lightning.read_invoice(answer) == expected
 
 
@@ -182,21 +182,17 @@ def test_an_answer_without_an_invoice_is_refused(answer: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (
-            {"status": "OK", "settled": False, "preimage": None},
-            Verification(settled=False, preimage=None, invoice=None),
-        ),
+        ({"status": "OK", "settled": False, "preimage": None}, (False, None, None)),
         (
             {"status": "OK", "settled": True, "preimage": "11", "pr": "lnbc1"},
-            Verification(settled=True, preimage="11", invoice="lnbc1"),
+            (True, "11", "lnbc1"),
         ),
-        (
-            {"settled": True, "preimage": ""},
-            Verification(settled=True, preimage=None, invoice=None),
-        ),
+        ({"settled": True, "preimage": ""}, (True, None, None)),
     ],
 )
-def test_a_verification_is_read(answer: dict[str, Any], expected: Verification) -> None:
+def test_a_verification_is_read(
+    answer: dict[str, Any], expected: tuple[bool, str | None, str | None]
+) -> None:
     assert lightning.read_verification(answer) == expected
 
 
