@@ -11,10 +11,10 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from bot.service.rails.nostr import Scheme
 from bot.service.rails.nostr_wallet import (
     RESPONSE,
     Call,
+    Scheme,
     WalletConnection,
     Wallets,
     parse_connection,

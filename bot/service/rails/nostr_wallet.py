@@ -7,8 +7,11 @@ string gives access to the wallet, so it is stored encrypted and never shown aga
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,9 +21,87 @@ from bot.core import errors, exact_json
 from bot.core.net import webhook_addresses
 from bot.core.text import contacts, sanitize
 from bot.interface import vocabulary
-from bot.service.rails import host_calls, nostr, rail, relays
+from bot.service.rails import host_calls, rail, relays
 
 DetailError = vocabulary.DetailError
+
+# Keys and encryption, by nostr-sdk. Keys are secp256k1 keys with Schnorr signatures (BIP 340);
+# public keys are 64 hex digits. Encryption is NIP-44 version 2, or NIP-04 for older wallets.
+
+HEX64 = re.compile(r"[0-9a-f]{64}")
+"""32 bytes in Nostr's notation. nostr-sdk reads other notations too, such as `npub1…`."""
+
+
+class Scheme(StrEnum):
+    """An encryption by its name in a wallet's info event (NIP-47)."""
+
+    NIP44 = "nip44_v2"
+    NIP04 = "nip04"
+
+    @property
+    def other(self) -> Scheme:
+        return Scheme.NIP04 if self is Scheme.NIP44 else Scheme.NIP44
+
+
+class SecretKey:
+    """A secret key that no log or traceback shows, with its `public` key."""
+
+    __slots__ = ("_keys", "public")
+
+    def __init__(self, secret: str) -> None:
+        """Read 64 hex digits. Raises ValueError, without the secret, if they aren't a key."""
+        if not HEX64.fullmatch(secret):
+            raise ValueError("a secret key has 64 hex digits")
+        try:
+            self._keys = nostr_sdk.Keys.parse(secret)
+        except relays.FAILURES:
+            raise ValueError("the secret key is out of range") from None
+        self.public: str = self._keys.public_key().to_hex()
+
+    def __repr__(self) -> str:
+        return f"SecretKey(public={self.public})"
+
+    def sign_event(
+        self, kind: int, tags: tuple[tuple[str, str], ...], content: str, created_at: int
+    ) -> nostr_sdk.Event:
+        """Make and sign an event; `created_at` in Unix seconds."""
+        unsigned = (
+            nostr_sdk.EventBuilder(nostr_sdk.Kind(kind), content)
+            .tags([nostr_sdk.Tag.parse([*tag]) for tag in tags])
+            .custom_created_at(nostr_sdk.Timestamp.from_secs(created_at))
+            .finalize_unsigned(self._keys.public_key())
+        )
+        return self._keys.sign_event(unsigned)
+
+    def seal(self, scheme: Scheme, public: str, text: str) -> str:
+        """Encrypt a text of 1 to 65,408 bytes for a public key; ours have fewer than 2,000."""
+        encrypt = self._keys.nip44_encrypt if scheme is Scheme.NIP44 else self._keys.nip04_encrypt
+        return str(encrypt(nostr_sdk.PublicKey.parse(public), text))
+
+    def open(self, public: str, sealed: str) -> str:
+        """Decrypt a text of a public key by the text's scheme: a wallet may answer in another one.
+
+        Raises BadAnswer.
+        """
+        decrypt = self._keys.nip04_decrypt if "?iv=" in sealed else self._keys.nip44_decrypt
+        try:
+            return str(decrypt(nostr_sdk.PublicKey.parse(public), sealed))
+        except relays.FAILURES:
+            raise errors.BadAnswer("The sealed text can't be decrypted.") from None
+
+
+def is_public_key(text: str) -> bool:
+    """True if the text is 64 hex digits of a point on the curve."""
+    if not HEX64.fullmatch(text):
+        return False
+    try:
+        nostr_sdk.Keys.generate().nip04_encrypt(nostr_sdk.PublicKey.parse(text), "")
+    except relays.FAILURES:
+        return False
+    return True
+
+
+# Connections.
 
 _SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
 """Older wallets write the second scheme. Both occur with and without the two slashes."""
@@ -42,7 +123,7 @@ class WalletConnection:
     """Public key of the wallet."""
 
     relays: tuple[str, ...]
-    key: nostr.SecretKey
+    key: SecretKey
     """Our key, which signs the calls."""
 
     address: str = ""
@@ -77,10 +158,10 @@ def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletCon
     wallet, _, query = rest.removeprefix("//").partition("?")
     fields = parse_qsl(query.replace("+", "%2B"))
     wallet, values = wallet.strip("/").lower(), dict(fields)
-    if not nostr.is_public_key(wallet):
+    if not is_public_key(wallet):
         raise _damaged("The wallet's key in this connection is damaged.")
     try:
-        key = nostr.SecretKey(values.get("secret", "").lower())
+        key = SecretKey(values.get("secret", "").lower())
     except ValueError:
         raise _damaged("The secret in this connection is missing or damaged.") from None
     named = dict.fromkeys(value for name, value in fields if name == "relay")
@@ -140,6 +221,23 @@ EXPIRES_AFTER = 60
 UNKNOWN_SCHEME = "UNSUPPORTED_ENCRYPTION"
 
 
+def tag_value(event: nostr_sdk.Event, name: str) -> str:
+    """Return the value of an event's first tag with this name, "" if there is none."""
+    return next((tag.content() or "" for tag in event.tags() if tag.kind() == name), "")
+
+
+def newest_of(author: str, kind: int, **tags: str) -> nostr_sdk.Filter:
+    """Return a filter for events of one author and kind that have all of the tags.
+
+    Of stored events only the newest: a wallet may have stored thousands, which would count as a
+    flood and end the connection that all wallets of the relay share.
+    """
+    asked = {"authors": [author], "kinds": [kind], "limit": 1}
+    return nostr_sdk.Filter.from_json(
+        json.dumps(asked | {f"#{name}": [value] for name, value in tags.items()})
+    )
+
+
 class WalletError(errors.PeerError):
     """An error returned by the wallet; `code` comes from NIP-47 or is the wallet's own."""
 
@@ -174,13 +272,13 @@ class Wallets:
         self._now = now
         self._calls = calls
 
-    async def find_scheme(self, connection: WalletConnection) -> nostr.Scheme:
+    async def find_scheme(self, connection: WalletConnection) -> Scheme:
         """Return the best encryption that the wallet announces.
 
         If the wallet announces nothing, return NIP-04 (as NIP-47 says); `call` notices if that is
         wrong.
         """
-        info = nostr.newest_of(connection.wallet, INFO)
+        info = newest_of(connection.wallet, INFO)
         newest: nostr_sdk.Event | None = None
         urls = await self._take_calls(connection)
         left = set(urls)
@@ -197,12 +295,12 @@ class Wallets:
                             newest = max(newest or event, event, key=lambda one: one.created_at())
         except TimeoutError:
             pass
-        announced = nostr.tag_value(newest, "encryption") if newest else ""
+        announced = tag_value(newest, "encryption") if newest else ""
         schemes = announced.replace(",", " ").split()  # in any order
-        return nostr.Scheme.NIP44 if nostr.Scheme.NIP44 in schemes else nostr.Scheme.NIP04
+        return Scheme.NIP44 if Scheme.NIP44 in schemes else Scheme.NIP04
 
     async def call(
-        self, connection: WalletConnection, scheme: nostr.Scheme, call: Call
+        self, connection: WalletConnection, scheme: Scheme, call: Call
     ) -> dict[str, Any]:
         """Return the wallet's result.
 
@@ -217,7 +315,7 @@ class Wallets:
         return await self._call(connection, scheme.other, call)
 
     async def _call(
-        self, connection: WalletConnection, scheme: nostr.Scheme, call: Call
+        self, connection: WalletConnection, scheme: Scheme, call: Call
     ) -> dict[str, Any]:
         *first, last = call.patience
         for seconds in first:
@@ -228,7 +326,7 @@ class Wallets:
         return await self._try(connection, scheme, call, last)
 
     async def _try(
-        self, connection: WalletConnection, scheme: nostr.Scheme, call: Call, seconds: float
+        self, connection: WalletConnection, scheme: Scheme, call: Call, seconds: float
     ) -> dict[str, Any]:
         text = exact_json.dumps({"method": call.method, "params": call.params})
         now = self._now() // 1000
@@ -248,7 +346,7 @@ class Wallets:
     ) -> nostr_sdk.Event:
         """Return the first event that is signed by the wallet and answers this request."""
         tags = {"p": connection.key.public, "e": event.id().to_hex()}
-        answers = nostr.newest_of(connection.wallet, RESPONSE, **tags)
+        answers = newest_of(connection.wallet, RESPONSE, **tags)
         refused: dict[str, str] = {}
         urls = await self._take_calls(connection)
         try:

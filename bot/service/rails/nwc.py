@@ -15,7 +15,6 @@ from bot.interface import vocabulary
 from bot.service.rails import (
     host_calls,
     invoices,
-    nostr,
     nostr_wallet,
     rail,
     relays,
@@ -267,6 +266,6 @@ class NwcRail(rail.Rail):
 
     def _read(
         self, details: Mapping[str, Any]
-    ) -> tuple[nostr_wallet.WalletConnection, nostr.Scheme]:
+    ) -> tuple[nostr_wallet.WalletConnection, nostr_wallet.Scheme]:
         connection = nostr_wallet.parse_connection(str(details.get("connection")), self._allow)
-        return connection, nostr.Scheme(details.get("encryption", nostr.Scheme.NIP04))
+        return connection, nostr_wallet.Scheme(details.get("encryption", nostr_wallet.Scheme.NIP04))

@@ -22,7 +22,6 @@ from websockets.frames import Frame, Opcode
 
 from bot.core import errors, exact_json
 from bot.core.net import guarded_transport, webhook_addresses
-from bot.service.rails import nostr
 
 if TYPE_CHECKING:
     from websockets.protocol import Event as Received
@@ -353,13 +352,29 @@ class RelayConnection:
                 return
         match message:
             case ["EVENT", _, event]:
-                read = nostr.read_event(event)
+                read = read_event(event)
                 if ask.where.match_event(read):
                     ask.tell(read)
             case ["EOSE", *_]:
                 ask.tell(NoMore(self.url))
             case ["CLOSED", _, *why] | ["OK", _, False, *why]:
                 ask.tell(Refusal(self.url, _printable(str(why[0])) if why else "no reason"))
+
+
+FAILURES = (nostr_sdk.NostrSdkError, nostr_sdk.InternalError)
+"""What nostr-sdk raises: for wrong input, and if its Rust code panics."""
+
+
+def read_event(data: Any) -> nostr_sdk.Event:
+    """Read an event that a relay sent. Raises BadAnswer unless its id and signature are valid."""
+    try:
+        event = nostr_sdk.Event.from_json(exact_json.dumps(data))
+        is_valid = event.verify()
+    except FAILURES:
+        is_valid = False
+    if not is_valid:
+        raise errors.BadAnswer("The event is damaged, or its signature does not hold.")
+    return event
 
 
 def _printable(words: str) -> str:

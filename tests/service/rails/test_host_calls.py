@@ -14,8 +14,7 @@ from bot.core.net.rates import Rate
 from bot.core.net.webhook_addresses import AllowList
 from bot.core.outbox.host_budgets import OPENING, HostBudget
 from bot.service.rails.host_calls import HostCalls, claimed
-from bot.service.rails.nostr import Scheme
-from bot.service.rails.nostr_wallet import Call, Wallets
+from bot.service.rails.nostr_wallet import Call, Scheme, Wallets
 from bot.service.rails.nwc import NwcRail
 from bot.service.rails.rail import Opened, Unavailable, Waiting
 from bot.service.rails.relays import Relays, guarded_dial

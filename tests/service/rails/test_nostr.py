@@ -11,14 +11,14 @@ import pytest
 
 from bot.core import exact_json
 from bot.core.errors import BadAnswer
-from bot.service.rails.nostr import (
+from bot.service.rails.nostr_wallet import (
     Scheme,
     SecretKey,
     is_public_key,
     newest_of,
-    read_event,
     tag_value,
 )
+from bot.service.rails.relays import read_event
 from tests.support import nwc_wallet
 from tests.support.nwc_wallet import ORDER, NostrKey, Tags, is_genuine, is_signed
 

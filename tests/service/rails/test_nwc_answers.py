@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails import nwc
-from bot.service.rails.nostr import SecretKey
-from bot.service.rails.nostr_wallet import WalletConnection, parse_connection
+from bot.service.rails.nostr_wallet import SecretKey, WalletConnection, parse_connection
 from bot.service.rails.rail import (
     Arrived,
     BadDetail,
