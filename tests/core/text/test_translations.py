@@ -1,4 +1,4 @@
-"""Texts by language and key are complete in each language, with all their values."""
+"""Texts by language and key are complete in each language; phrases and sources of rates in each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from fluent.runtime import FluentResource
 from fluent.syntax import ast
 
 from bot.core.text import translations
-from bot.core.text.translations import DEFAULT, choose, languages, t
+from bot.core.text.translations import (
+    BY_DEFINITION,
+    DEFAULT,
+    choose,
+    languages,
+    rate_source,
+    rate_source_text,
+    t,
+)
+from bot.service.rails.exchange_rates import SandboxExchange
 from tests.support.source_tree import VARIABLE, messages
 
 
@@ -75,3 +84,76 @@ def test_a_missing_value_is_a_bug_and_never_shown(values: dict[str, str]) -> Non
 def test_an_unknown_key_is_a_bug() -> None:
     with pytest.raises(LookupError, match="no-such-key"):
         translations.t("en", "no-such-key")
+
+
+# Phrases of chat, pages and letters: the same numbers and sizes wherever people read them.
+
+
+@pytest.mark.parametrize(
+    ("last", "english", "german"),
+    [
+        (1_007, "1,007", "1.007"),
+        (1_008, "1,007 and 1,008", "1.007 und 1.008"),
+        (1_009, "1,007, 1,008 and 1,009", "1.007, 1.008 und 1.009"),
+        (1_010, "1,007 to 1,010", "1.007 bis 1.010"),
+    ],
+)
+def test_units_are_named_one_by_one_or_as_a_range(last: int, english: str, german: str) -> None:
+    assert translations.unit_numbers(1_007, last, "en-US") == english
+    assert translations.unit_numbers(1_007, last, "de") == german
+
+
+@pytest.mark.parametrize(
+    ("size", "english", "german"),
+    [
+        (1, "1 KB", "1 KB"),
+        (1_025, "2 KB", "2 KB"),
+        (1_048_575, "1,024 KB", "1.024 KB"),
+        (3_400_000, "3.2 MB", "3,2 MB"),
+        (20_971_520, "20 MB", "20 MB"),
+    ],
+)
+def test_a_file_is_at_least_1_kb(size: int, english: str, german: str) -> None:
+    assert translations.file_size(size, "en") == english
+    assert translations.file_size(size, "de") == german
+
+
+# The source of a rate, as people read it in each language; the interface's value is English.
+
+
+@pytest.mark.parametrize(
+    ("names", "english", "german"),
+    [
+        (["a.example"], "a.example", "a.example"),
+        (["a.example", "b.org"], "median of a.example and b.org", "Median aus a.example und b.org"),
+        (
+            ["a.de", "b.de", "c.de"],
+            "median of a.de, b.de and c.de",
+            "Median aus a.de, b.de und c.de",
+        ),
+    ],
+)
+def test_the_sources_of_a_median_are_listed_in_each_language(
+    names: list[str], english: str, german: str
+) -> None:
+    source = rate_source(names)
+    assert source == english
+    assert rate_source_text(source, "en") == english
+    assert rate_source_text(source, "de") == german
+
+
+def test_a_rate_of_tests_and_a_fixed_one_are_named_in_each_language() -> None:
+    made_up = SandboxExchange().rate("USD", "SAT")
+    assert made_up is not None
+    for source in (made_up.source, BY_DEFINITION):
+        texts = {rate_source_text(source, language) for language in languages()}
+        assert len(texts) == len(languages())
+        assert source not in texts
+
+
+@pytest.mark.parametrize(
+    "source", ["", "HandCash", "median of ", "median of a", "a and b", " and ", "median of  and "]
+)
+def test_any_source_of_another_server_is_shown(source: str) -> None:
+    shown = rate_source_text(source, "en")
+    assert shown.replace(" and ", ", ").startswith(source.replace(" and ", ", ").rstrip(", "))

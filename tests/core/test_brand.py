@@ -1,6 +1,8 @@
-"""The accent colours that sellers choose from."""
+"""The accent colours that sellers choose from, and initials of names in any script."""
 
 from __future__ import annotations
+
+import pytest
 
 from bot.core.brand import (
     COLOURS,
@@ -10,6 +12,7 @@ from bot.core.brand import (
     LIGHT_GROUNDS,
     PAPER,
     colour_named,
+    initials,
     rgb_of,
 )
 
@@ -47,3 +50,35 @@ def test_an_unknown_name_is_the_default() -> None:
 
 def test_colours_are_read_from_css() -> None:
     assert rgb_of("#0b6b70") == (0x0B, 0x6B, 0x70)
+
+
+# Initials of names in any script: no character is cut in pieces.
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Ada", "A"),
+        ("ada lovelace", "AL"),
+        ("Mia's Stickers & Prints", "MS"),
+        ("“Dawn” | studio", "DS"),
+        ("E\u0301mile Zola", "\u00c9Z"),
+        ("Жанна Юрьева", "ЖЮ"),
+        ("ßtudio", "SS"),
+        ("7 Seas", "7"),
+        ("@anna", "A"),
+        ("محمد علي", "م"),
+        ("דנה לוי", "ד"),
+        ("山田 太郎", "山"),
+        ("आन्या शर्मा", "आ"),
+        ("कि", "कि"),
+        ("🍋🍊", "🍋"),
+        ("👩🏽‍🍳 👨", "👩🏽‍🍳"),
+        ("🇩🇪🇫🇷", "🇩🇪"),
+        ("❤️🔥", "❤️"),
+        ("!?", "!"),
+        ("", ""),
+    ],
+)
+def test_initials_are_whole_characters(name: str, expected: str) -> None:
+    assert initials(name) == expected
