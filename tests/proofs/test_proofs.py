@@ -4,8 +4,8 @@ The other proofs run nightly. What they prove at full size has a test of its own
 
 - race: tests/core/outbox/test_races.py; skew: tests/core/outbox/test_lane_pace.py
 - failover: tests/core/replicas/test_failover.py, tests/e2e/test_two_replicas.py
-- database: tests/core/database/postgres/test_lost_connections.py, test_storage_check.py and
-  test_timelines.py beside it, tests/core/replicas/test_failover.py
+- database: tests/core/database/postgres/test_lost_connections.py and test_checks.py
+  beside it, tests/core/replicas/test_failover.py
 - roll: tests/core/database/test_migrations.py, tests/e2e/test_two_replicas.py,
   tests/test_architecture.py (no statement reads every column)
 - migrate-to: tests/app/maintenance/test_migrate_to.py and test_server_restores.py beside it
