@@ -13,15 +13,17 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
+from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode
 
 import structlog
+from pydantic import PlainValidator
 
 from bot.chat.model import lenient, payout, remote_request
-from bot.chat.payments import responses
 from bot.chat.store.receipt_rows import Receipt, ReceiptKey, read_receipt
 from bot.core import errors, exact_json
 from bot.core.net import http_client
@@ -172,7 +174,10 @@ class Client:
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
         """Yield a list page by page; a list that is sent as a whole is cut into pages."""
         seen: set[str | None] = {None}
-        data = await self._first_page(path)
+        try:
+            data = await self._call("GET", _page_address(path))
+        except errors.InvalidBody:  # the interface has no parameter `limit`
+            data = await self._call("GET", path)
         while True:
             items = data.get("items") if isinstance(data, dict) else None
             if not isinstance(items, list):
@@ -186,12 +191,6 @@ class Client:
                 raise errors.BadAnswer("the list never ends")
             seen.add(cursor)
             data = await self._call("GET", _page_address(path, cursor=cursor))
-
-    async def _first_page(self, path: str) -> Any:
-        try:
-            return await self._call("GET", _page_address(path))
-        except errors.InvalidBody:  # the interface has no parameter `limit`
-            return await self._call("GET", path)
 
     async def edit(
         self, request_id: str, body: Mapping[str, Any]
@@ -213,13 +212,10 @@ class Client:
 
     async def pause(self, request_id: str) -> None:
         """Pause a request with an edit that ends it now (interface 4.3)."""
-        await self._end(request_id, 1)
+        await self.resume(request_id, 1)
 
     async def resume(self, request_id: str, seconds: int | None) -> None:
         """Resume a paused request for `seconds`, without an end if None (interface 4.3)."""
-        await self._end(request_id, seconds)
-
-    async def _end(self, request_id: str, seconds: int | None) -> None:
         body = bodies.EditBody.model_construct(expiration_in_seconds=seconds)
         await self.edit(request_id, written(body))
 
@@ -235,11 +231,11 @@ class Client:
 
         Only the embedded service has this call and the next two. Raises NotFound and WrongState.
         """
-        return await self._decide(checkout_id, "confirm")
+        return _state(await self._call("POST", f"{_checkout_path(checkout_id)}/confirm"))
 
     async def reject_checkout(self, checkout_id: str) -> str:
         """Report that a claimed checkout's money is missing; otherwise like `confirm_checkout`."""
-        return await self._decide(checkout_id, "reject")
+        return _state(await self._call("POST", f"{_checkout_path(checkout_id)}/reject"))
 
     async def checkout_state(self, checkout_id: str) -> str:
         """Return a checkout's state; raises NotFound."""
@@ -257,10 +253,6 @@ class Client:
         except errors.Unreachable as error:
             raise type(error)("no answer about a receipt") from None
         return read_receipt(sent)
-
-    async def _decide(self, checkout_id: str, word: str) -> str:
-        path = f"{_checkout_path(checkout_id)}/{word}"
-        return _state(await self._call("POST", path))
 
     async def mark_payment(
         self, request_id: str, transaction_id: str, body: bodies.MarksBody
@@ -364,7 +356,99 @@ class Client:
             raise errors.NotReached(f"{error} at {method} {path}") from error
         except errors.Unreachable as error:
             raise errors.Unreachable(f"{error} at {method} {path}") from error
-        return responses.parse_reply(reply)
+        return _parse_reply(reply)
+
+
+# Answers: their JSON, or the error for a status and body.
+
+
+REFUSALS: dict[int, type[errors.Refused]] = {
+    400: errors.InvalidBody,
+    401: errors.Unauthorized,
+    403: errors.Unauthorized,
+    404: errors.NotFound,
+    409: errors.NotEnoughUnits,
+    413: errors.BodyTooLarge,
+    415: errors.UnsupportedMediaType,
+    422: errors.InvalidBody,
+}
+BY_CODE: dict[str, type[errors.Refused]] = {
+    kind.code: kind
+    for kind in (
+        errors.InvalidBody,
+        errors.EmailUnavailable,
+        errors.Unauthorized,
+        errors.NotFound,
+        errors.NotLimited,
+        errors.NotEnoughUnits,
+        errors.BuyersWait,
+        errors.NoCodes,
+        errors.TooManyFiles,
+        errors.IdempotencyMismatch,
+    )
+}
+
+
+def _parse_reply(reply: http_client.Reply) -> Any:
+    """Return the JSON of an answer. Raises the matching error if the call failed."""
+    status = reply.status
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise errors.Throttled(f"the server answered {status}", _retry_after(reply))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise errors.Overloaded(f"the server answered {status}", _retry_after(reply))
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
+    data, is_success = None, HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+    try:
+        data = exact_json.loads(reply.body) if reply.body else None
+    except ValueError as error:
+        if is_success:
+            raise errors.BadAnswer("the answer is no JSON") from error
+    if is_success:
+        return data
+    raise _refusal(status, data)
+
+
+class SentProblem(lenient.Sent):
+    """A problem of one field."""
+
+    field: Annotated[str, PlainValidator(str)] = ""
+    message: Annotated[str, PlainValidator(str)] = ""
+    code: Annotated[str | None, PlainValidator(lambda code: str(code) if code else None)] = None
+
+
+Problems: TypeAlias = list[Annotated[SentProblem | None, lenient.IfReadable]]
+
+
+class SentRefusal(lenient.Sent):
+    """The body of a refusal."""
+
+    code: Any = None
+    message: lenient.TextOrNone = None
+    info: Annotated[Problems | None, lenient.IfReadable] = None
+
+
+def _refusal(status: int, data: object) -> errors.BotError:
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return errors.MethodNotAllowed()
+    sent = lenient.read_or_none(SentRefusal, data) or SentRefusal()
+    if sent.code == errors.WrongState.code:
+        return errors.WrongState("settled otherwise")
+    kind = BY_CODE.get(str(sent.code)) or REFUSALS.get(status)
+    if kind is None:
+        return errors.BadAnswer(f"the server answered {status}")
+    problems = [one for one in sent.info or () if one is not None]
+    return kind(
+        sent.message,
+        [errors.FieldProblem(one.field, one.message, one.code) for one in problems],
+    )
+
+
+def _retry_after(reply: http_client.Reply) -> int | None:
+    """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
+    server_time = http_client.read_date(reply.headers.get("Date"))
+    now = datetime.now(UTC).timestamp() if server_time is None else server_time
+    return http_client.read_retry_after(reply.headers.get("Retry-After"), int(now * 1000)) or None
 
 
 class SentCheckout(lenient.Sent):

@@ -11,7 +11,6 @@ from bot.chat.model import jobs
 from bot.chat.payments import (
     change_jobs,
     create_job,
-    edit_job,
     job_context,
     payment_jobs,
     seller_jobs,
@@ -76,8 +75,8 @@ JOBS: dict[type[Any], JobKind] = {
     jobs.PauseRequest: _BUTTON,
     jobs.ResumeRequest: _BUTTON,
     jobs.DeleteRequest: _BUTTON,
-    jobs.EditRequest: replace(_BUTTON, perform=edit_job.edit, refused=edit_job.fail),
-    jobs.RemoveUnits: replace(_BUTTON, perform=edit_job.remove, refused=edit_job.fail),
+    jobs.EditRequest: replace(_BUTTON, perform=change_jobs.edit, refused=change_jobs.edit_failed),
+    jobs.RemoveUnits: replace(_BUTTON, perform=change_jobs.remove, refused=change_jobs.edit_failed),
     jobs.AddCodes: JobKind(
         change_jobs.add_codes,
         refused=change_jobs.codes_refused,

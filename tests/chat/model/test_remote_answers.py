@@ -13,7 +13,7 @@ from bot.chat.model.payment import PaidBy, fold_reference, read_paid_by
 from bot.chat.model.payout import account_destination, owner_ref
 from bot.chat.model.remote_request import RemoteRequest, read_payment, read_request
 from bot.chat.model.request_spec import CodeCounts
-from bot.chat.payments import client, responses, webhook
+from bot.chat.payments import client, webhook
 from bot.core import exact_json, stored_json
 from bot.interface import answers, bodies
 from bot.interface.parts import AmountChoice
@@ -154,8 +154,8 @@ OF_INTERFACE: dict[type[lenient.Sent], list[type[answers.Answer]]] = {
     webhook.SentClaim: [bodies.ClaimEvent],
     client.SentCheckout: [answers.CheckoutAnswer],
     client.SentMark: [answers.MarkedPaymentAnswer],
-    responses.SentRefusal: [answers.ErrorAnswer],
-    responses.SentProblem: [answers.FieldProblemAnswer],
+    client.SentRefusal: [answers.ErrorAnswer],
+    client.SentProblem: [answers.FieldProblemAnswer],
 }
 
 
