@@ -20,55 +20,37 @@ _BUTTON_NAME = 24  # UTF-16 units
 _MAX_BUTTONS = 8
 
 
-def alert_rows(
+def _rows(
     payments: Sequence[payloads.AlertPayment],
     groups: Sequence[Sequence[payloads.AlertPayment]],
     language: str,
 ) -> replies.Rows:
-    """Return the buttons of an alert; `groups` are its payments by request."""
-    return (
-        *_accept(payments, language),
-        *_codes(groups, language),
-        *_details(payments, language),
-        *_hides(payments, language),
-        *_cards(groups, language),
-    )
+    """Return the buttons of an alert; `groups` are its payments by request.
 
-
-def _cards(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
-    """Return a button to each request's card, with the name if there are several."""
+    A single payment can be accepted if it is underpaid, marked as sent if there is something to
+    send, and shown with its details, which have "Paid back" and the button that shows hidden words
+    again.
+    """
+    rows: list[tuple[replies.Button, ...]] = []
+    (payment, *others) = payments
+    if not others and payment.claim_id is not None:
+        rows += claim_cards.accept_rows(payment.claim_id, language)
+    waiting = [group[0].link_id for group in groups if codes_waiting(group)]
+    rows += [(request_card.send_codes_button(link, language),) for link in waiting[:1]]
+    if not others and (key := alert_key(payment)):
+        sent = replies.text_button(language, "button-sent", "sent", *key.words, "a")
+        facts = replies.text_button(language, "button-payment", "payment", *key.words)
+        rows.append((sent, facts) if payment.is_sent_by_hand else (facts,))
+    said = [(one.words, key) for one in payments if (key := alert_key(one))]
+    rows += payment_lines.hide_rows(said, language, payment_lines.ON_DIGEST if others else "")
     labels = {group[0].link_id: replies.plain(group[0].name, _BUTTON_NAME) for group in groups}
     if len(labels) == 1:
         labels = dict.fromkeys(labels, translations.t(language, "button-show-card"))
-    return tuple(
+    rows += [
         (replies.Button(label, action=("card", link)),)
         for link, label in islice(labels.items(), _MAX_BUTTONS)
-    )
-
-
-def _accept(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
-    """Return the button that accepts a single underpaid payment, or () for other alerts."""
-    (payment, *others) = payments
-    return (
-        ()
-        if others or payment.claim_id is None
-        else claim_cards.accept_rows(payment.claim_id, language)
-    )
-
-
-def _details(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
-    """Return the buttons of a single payment; () if there are several.
-
-    These are "Sent", if there is something to send, and the payment's details, which have "Paid
-    back" and the button that shows hidden words again.
-    """
-    (payment, *others) = payments
-    key = alert_key(payment)
-    if others or key is None:
-        return ()
-    sent = replies.text_button(language, "button-sent", "sent", *key.words, "a")
-    facts = replies.text_button(language, "button-payment", "payment", *key.words)
-    return ((sent, facts) if payment.is_sent_by_hand else (facts,),)
+    ]
+    return tuple(rows)
 
 
 def alert_key(payment: payloads.AlertPayment) -> PaymentKey | None:
@@ -76,20 +58,6 @@ def alert_key(payment: payloads.AlertPayment) -> PaymentKey | None:
     if payment.at is None or payment.transaction_id is None:
         return None
     return PaymentKey.of(payment.link_id, payment.at, payment.transaction_id)
-
-
-def _hides(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
-    """Return the buttons that hide payers' words; in a digest their actions name the place."""
-    said = [(one.words, key) for one in payments if (key := alert_key(one))]
-    return payment_lines.hide_rows(
-        said, language, payment_lines.ON_DIGEST if len(payments) > 1 else ""
-    )
-
-
-def _codes(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
-    """Return a button for adding codes if buyers wait for them."""
-    waiting = [group[0].link_id for group in groups if codes_waiting(group)]
-    return tuple((request_card.send_codes_button(link, language),) for link in waiting[:1])
 
 
 def codes_waiting(group: Iterable[payloads.AlertPayment]) -> int:
@@ -128,8 +96,12 @@ def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payload
         payments = _newest([payment for one in joined for payment in one.payments])
         is_silent = all(one.is_silent for one in joined)
         digest = replace(joined[0], payments=payments, is_silent=is_silent)
-        if len(payments) <= MAX_PAYMENTS and _fits(digest):
-            return len(joined), digest
+        if len(payments) <= MAX_PAYMENTS:
+            # a repetition needs room for its mark
+            text = alert_reply(payments, digest.language).text
+            mark = card_text.mark_possibly_repeated("", digest.language)
+            if replies.shown_units(text) <= replies.TEXT_LIMIT - replies.shown_units(mark):
+                return len(joined), digest
         joined = joined[: len(joined) // 2]
     return None
 
@@ -143,14 +115,6 @@ def _newest(payments: Sequence[payloads.AlertPayment]) -> tuple[payloads.AlertPa
         if not (one.underpaid and one.transaction_id)
         or newest[one.link_id, one.transaction_id] is one
     )
-
-
-def _fits(digest: payloads.Alert) -> bool:
-    """True if a digest and the mark of a repetition fit into one message."""
-    room = replies.TEXT_LIMIT - replies.shown_units(
-        card_text.mark_possibly_repeated("", digest.language)
-    )
-    return replies.shown_units(alert_reply(digest.payments, digest.language).text) <= room
 
 
 def split_digest(digest: payloads.Alert) -> list[payloads.Alert]:
@@ -191,7 +155,7 @@ def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> rep
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = card_text.mark_possibly_repeated(text, language)
-    return replies.Reply(text, alert_rows(payments, found, language))
+    return replies.Reply(text, _rows(payments, found, language))
 
 
 def _limit_words(
@@ -240,10 +204,16 @@ def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: b
     total = replies.money(sum(payment.amount for payment in group), first.currency, language)
     head, words = translations.t(language, "alert", amount=total, name=name), []
     if first.underpaid:
-        head, words = (
-            _short_head(group, total, name, language),
-            payment_lines.words_line(first.words, language),
-        )
+        words = payment_lines.words_line(first.words, language)
+        if len(group) > 1 or first.price is None:
+            head = translations.t(
+                language, "claims-underpaid-several", amount=total, name=name, count=len(group)
+            )
+        else:
+            asked = replies.money(*first.price, language)
+            head = translations.t(
+                language, "claims-underpaid", amount=total, asked=asked, name=name
+            )
     elif first.words and len(group) == 1:
         head = payment_lines.words_head(first.words, total, name, language)
     remarks = _remarks(group, language)
@@ -264,19 +234,6 @@ def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: b
             language, "alert-several-alike", head=head, count=len(group), each=price
         )
     return [head, *lines, *remarks]
-
-
-def _short_head(
-    group: Sequence[payloads.AlertPayment], total: str, name: str, language: str
-) -> str:
-    """Return the heading for underpaid payments, which sold nothing."""
-    price = group[0].price
-    if len(group) > 1 or price is None:
-        return translations.t(
-            language, "claims-underpaid-several", amount=total, name=name, count=len(group)
-        )
-    asked = replies.money(*price, language)
-    return translations.t(language, "claims-underpaid", amount=total, asked=asked, name=name)
 
 
 def _line(payment: payloads.AlertPayment, language: str) -> list[str]:
@@ -319,31 +276,23 @@ def _remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]
     """Return remarks on goals and unusual payments, and the units left."""
     if group[0].underpaid:
         return []
-    lines = [*_goal_lines(group, language), *_amount_remarks(group, language)]
+    lines = []
+    for payment in group:
+        if payment.reached:
+            goal = request_card.goal_text(*payment.reached, payment.currency, language)
+            lines.append(translations.t(language, "alert-goal-reached", goal=replies.escaped(goal)))
+    lines += _amount_remarks(group, language)
     if found := sum(payment.found for payment in group):
         lines.append(translations.t(language, "alert-found", found=found, count=len(group)))
     if oversold := [payment for payment in group if payment.oversold]:
         lines.append(
             translations.t(language, "alert-oversold", oversold=len(oversold), count=len(group))
         )
-    if len(oversold) < len(group) and (left := _stock_line(_latest_stock(group), language)):
+    if len(oversold) < len(group) and (left := _stock_line(group, language)):
         lines.append(left)
     if waiting := codes_waiting(group):
         lines.append(translations.t(language, "alert-codes-waiting", waiting=waiting))
     return lines
-
-
-def _goal_lines(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
-    """Return a line for each goal that these payments reached."""
-    reached = [(*payment.reached, payment.currency) for payment in group if payment.reached]
-    return [
-        translations.t(
-            language,
-            "alert-goal-reached",
-            goal=replies.escaped(request_card.goal_text(raised, goal, currency, language)),
-        )
-        for raised, goal, currency in reached
-    ]
 
 
 def _amount_remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
@@ -380,25 +329,19 @@ def _total_lines(
     return [*total, *payment_lines.refund_line(latest.to_refund, latest.refund_count, language)]
 
 
-def _latest_stock(group: Sequence[payloads.AlertPayment]) -> payloads.AlertPayment:
-    """Return the payment with the fewest units left, including reserved ones: the latest one."""
-    known = [payment for payment in group if payment.remaining_units is not None]
-    return min(
-        known,
-        key=lambda payment: (payment.remaining_units or 0) + payment.reserved_units,
-        default=group[-1],
-    )
-
-
-def _stock_line(payment: payloads.AlertPayment, language: str) -> str | None:
-    if payment.kind == "oneoff":
+def _stock_line(group: Sequence[payloads.AlertPayment], language: str) -> str | None:
+    """Return the units left after the latest payment: the fewest left, with reserved ones."""
+    if group[0].kind == "oneoff":
         return translations.t(language, "status-completed")
-    if payment.remaining_units is None:
+    known = [one for one in group if one.remaining_units is not None]
+    latest = min(
+        known, key=lambda one: (one.remaining_units or 0) + one.reserved_units, default=None
+    )
+    if latest is None or latest.remaining_units is None:
         return None
-    if payment.remaining_units == payment.reserved_units == 0:
+    if latest.remaining_units == latest.reserved_units == 0:
         return translations.t(language, "alert-sold-out")
-    line = payment_lines.left_text(payment.remaining_units, payment.total_units, language)
-    if not payment.reserved_units:
+    line = payment_lines.left_text(latest.remaining_units, latest.total_units, language)
+    if not latest.reserved_units:
         return line
-    reserved = translations.t(language, "card-reserved", reserved=payment.reserved_units)
-    return f"{line}\n{reserved}"
+    return f"{line}\n{translations.t(language, 'card-reserved', reserved=latest.reserved_units)}"

@@ -7,7 +7,7 @@ and its last alert is settled, one message reports the units sold and the alerts
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from bot.chat.cards import alert_text, claim_cards
@@ -34,20 +34,6 @@ MAX_RESENT = 500
 
 _NAME = 200
 """Maximum UTF-16 units of a request's name."""
-
-
-@dataclass(frozen=True, slots=True)
-class DropEnd:
-    """The end of a drop."""
-
-    sold: int
-    """Number of units sold."""
-    lost: int
-    """Number of alerts that could not be delivered."""
-    muted: int
-    """Number of payments that came while alerts were off."""
-    oversold: int
-    """Number of payments that came when no unit was left."""
 
 
 def record_delivered(
@@ -89,24 +75,35 @@ def announce_ended_drop(
     account = payment_rows.alert_counts(tx, link_id)
     if account is None or account.is_summed_up:
         return
-    ending = _drop_end(tx, queues, account)
-    if ending is None or not payment_rows.mark_summed_up(tx, link_id):
+    counts = _counts_at_end(tx, queues, account)
+    if counts is None or not payment_rows.mark_summed_up(tx, link_id):
         return
-    link = account.link
+    link, (sold, lost, oversold) = account.link, counts
     seller = seller_rows.find_seller(tx, link.seller_id)
     language = seller.language if seller else translations.choose(None)
-    reply = _reply(link, ending, language)
-    is_silent = link.alerts != "on" or is_quiet(seller, now)
-    message = payloads.TextMessage(
-        reply.text, language, replies.markup(reply.rows), is_silent=is_silent
+    name = replies.escaped(link.spec.name, _NAME)
+    lines = [translations.t(language, "drop-sold", name=name, sold=sold)]
+    if account.muted:
+        lines.append(translations.t(language, "drop-muted", muted=account.muted))
+    if lost:
+        lines.append(translations.t(language, "drop-lost", lost=lost))
+    if oversold:
+        lines.append(translations.t(language, "drop-oversold", oversold=oversold))
+    keyboard = replies.markup(
+        ((replies.text_button(language, "button-show-card", "card", link.id),),)
     )
+    is_silent = link.alerts != "on" or is_quiet(seller, now)
+    message = payloads.TextMessage("\n".join(lines), language, keyboard, is_silent=is_silent)
     outbox.put(tx, queues.messages, str(link.chat_id), message, now, priority=queue_policy.ALERT)
 
 
-def _drop_end(
+def _counts_at_end(
     tx: database.Transaction, queues: queues.Queues, account: payment_rows.AlertCounts
-) -> DropEnd | None:
-    """Return the end of a drop; None while units are left or alerts are pending."""
+) -> tuple[int, int, int] | None:
+    """Return the units sold at a drop's end, the lost alerts and the oversold payments.
+
+    None while units are left or alerts are pending.
+    """
     link = account.link
     paid = link.paid_count
     known = (link.spec.units, link.answer.total_units if link.answer else None)
@@ -124,20 +121,7 @@ def _drop_end(
     oversold, oversold_units = payment_rows.count_oversold(tx, link.id)
     sold = link.units_sold - oversold_units
     lost_sold = sum(not payment.oversold for payment in lost)
-    return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
-
-
-def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
-    name = replies.escaped(link.spec.name, _NAME)
-    lines = [translations.t(language, "drop-sold", name=name, sold=ending.sold)]
-    if ending.muted:
-        lines.append(translations.t(language, "drop-muted", muted=ending.muted))
-    if ending.lost:
-        lines.append(translations.t(language, "drop-lost", lost=ending.lost))
-    if ending.oversold:
-        lines.append(translations.t(language, "drop-oversold", oversold=ending.oversold))
-    button = replies.text_button(language, "button-show-card", "card", link.id)
-    return replies.Reply("\n".join(lines), ((button,),))
+    return (sold, lost_sold, oversold) if sold >= units else None
 
 
 def is_quiet(seller: drafts.Seller | None, now: int) -> bool:
@@ -238,24 +222,17 @@ def rewrite_alert(
     if message_id is not None:
         lane = str(link_rows.get_link(tx, found.link_id).chat_id)
         places.append(post_rows.MessagePlace(lane, message_id))
-    written = [place for place in dict.fromkeys(places) if _rewrite(tx, queues, found, place, now)]
-    return tapped in written
-
-
-def _rewrite(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    found: payment_marks.FoundPayment,
-    place: post_rows.MessagePlace,
-    now: int,
-) -> bool:
-    """Rewrite an alert; False if it is not about the payment, because a new bot reuses ids."""
-    alert = message_rows.find_alert(tx, place)
-    ids = (found.link_id, found.ids[1])
-    if alert is None or ids not in {(one.link_id, one.transaction_id) for one in alert.payments}:
-        return False
-    _put(tx, queues, place, current_alert(tx, alert), now)
-    return True
+    is_tapped_written = False
+    for place in dict.fromkeys(places):
+        alert = message_rows.find_alert(tx, place)
+        # another message may have this id, because a new bot reuses ids
+        if alert and any(
+            (one.link_id, one.transaction_id) == (found.link_id, found.ids[1])
+            for one in alert.payments
+        ):
+            _put(tx, queues, place, current_alert(tx, alert), now)
+            is_tapped_written |= place == tapped
+    return is_tapped_written
 
 
 def _put(

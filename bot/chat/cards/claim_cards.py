@@ -35,39 +35,27 @@ def claim_reply(
     is_reminder: bool = False,
 ) -> replies.Reply:
     """Render a claim with its state at `now` (epoch ms), and its buttons."""
-    lines = [
-        claim_head(claim, link, seller, now),
-        *payment_lines.number_line(claim.reference, seller.language),
-    ]
-    if claim.is_waiting(now):
-        moment = _moment(claim.lapses_at, seller)
-        lines.append(translations.t(seller.language, "claims-until", moment=moment))
-        if is_reminder:
-            lines.insert(0, translations.t(seller.language, "claims-reminder"))
-    return replies.Reply("\n".join(lines), _rows(claim, now, seller.language))
-
-
-def claim_head(
-    claim: claim_rows.Claim, link: link_rows.PaymentLink, seller: drafts.Seller, now: int
-) -> str:
-    """Return the heading of a claim: amount, product, and its state at `now` (epoch ms)."""
-    language = seller.language
-    return translations.t(
+    language, state, is_waiting = seller.language, claim.state, claim.is_waiting(now)
+    moment = moments.short_text(claim.lapses_at, seller.zone, language)
+    head = translations.t(
         language,
-        f"claims-{_standing(claim, now)}",
+        "claims-lapsed" if state == claim_rows.WAITING and not is_waiting else f"claims-{state}",
         amount=claim_amount(claim, language),
         name=replies.escaped(link.spec.name, _NAME),
         how=payment_lines.way_text(claim.kind, language),
         kind=claim.kind,
-        moment=_moment(claim.lapses_at, seller),
+        moment=moment,
     )
-
-
-def _standing(claim: claim_rows.Claim, now: int) -> str:
-    """Return the word for a claim's state in text keys."""
-    if claim.state == claim_rows.WAITING and not claim.is_waiting(now):
-        return "lapsed"
-    return claim.state
+    lines = [head, *payment_lines.number_line(claim.reference, language)]
+    rows: replies.Rows = ()
+    if is_waiting:
+        lines.append(translations.t(language, "claims-until", moment=moment))
+        if is_reminder:
+            lines.insert(0, translations.t(language, "claims-reminder"))
+        rows = waiting_rows([claim], language)
+    elif state in (claim_rows.WAITING, claim_rows.REJECTED):
+        rows = ((replies.text_button(language, "button-arrived", "received", claim.id),),)
+    return replies.Reply("\n".join(lines), rows)
 
 
 def claim_amount(claim: claim_rows.Claim, language: str) -> str:
@@ -101,13 +89,17 @@ def waiting_lines(
     claim: claim_rows.Claim, link: link_rows.PaymentLink, seller: drafts.Seller
 ) -> str:
     """Return a waiting claim's list entry: amount, product, reference, since and until."""
+    since, until = (  # without the time zone, which a list names once at the end
+        moments.short_text(at, seller.zone, seller.language, with_zone=False)
+        for at in (claim.claimed_at, claim.lapses_at)
+    )
     entry = translations.t(
         seller.language,
         "claims-entry",
         amount=claim_amount(claim, seller.language),
         name=replies.escaped(link.spec.name, _NAME),
-        since=_listed(claim.claimed_at, seller),
-        until=_listed(claim.lapses_at, seller),
+        since=since,
+        until=until,
     )
     return "\n".join([entry, *_found_by(claim, seller.language)])
 
@@ -120,80 +112,27 @@ def _found_by(claim: claim_rows.Claim, language: str) -> list[str]:
     return lines
 
 
-def digest_reply(
-    listed: Sequence[claim_rows.Claim],
-    count: int,
-    link: link_rows.PaymentLink,
-    seller: drafts.Seller,
-) -> replies.Reply:
-    """Render the digest of a link's claims: the number waiting, and the first with buttons."""
-    language, name = seller.language, replies.escaped(link.spec.name, _NAME)
-    if not listed:
-        return replies.Reply(translations.t(language, "claims-digest-done", name=name))
-    parts = [translations.t(language, "claims-digest", name=name, count=count)]
-    for claim in listed:
-        amount, since = claim_amount(claim, language), _moment(claim.claimed_at, seller)
-        entry = translations.t(language, "claims-digest-entry", amount=amount, since=since)
-        parts.append("\n".join([entry, *_found_by(claim, language)]))
-    parts.append(translations.t(language, "claims-digest-all", more=count - len(listed)))
-    return replies.Reply("\n\n".join(parts), waiting_rows(listed, language, IN_DIGEST))
+def waiting_rows(claims: Sequence[claim_rows.Claim], language: str, *place: str) -> replies.Rows:
+    """Return the buttons of waiting claims, one row each, labelled by reference if several.
 
-
-def waiting_rows(
-    claims: Sequence[claim_rows.Claim], language: str, place: str = IN_LIST
-) -> replies.Rows:
-    """Return the buttons of listed claims, one row each, labelled by reference if several."""
-    return tuple(
-        (
-            replies.Button(
-                _label(one, language, is_only=len(claims) == 1),
-                ("received", one.id, place),
-                style=replies.SUCCESS,
-            ),
-            replies.text_button(language, "button-missing", "missing", one.id, place),
-        )
-        for one in claims
-    )
+    `place` is IN_LIST or IN_DIGEST; without it, the claim has its own message.
+    """
+    rows = []
+    for one in claims:
+        label = translations.t(language, "button-received")
+        if len(claims) > 1:
+            shown = one.reference or amounts.format_money(one.amount, one.currency, language)
+            label = translations.t(language, "button-received-of", payment=shown)
+        received = replies.Button(label, ("received", one.id, *place), style=replies.SUCCESS)
+        missing = replies.text_button(language, "button-missing", "missing", one.id, *place)
+        rows.append((received, missing))
+    return tuple(rows)
 
 
 def accept_rows(claim_id: str, language: str, *place: str) -> replies.Rows:
     """Return the button that accepts an underpaid payment, which then counts as a sale."""
-    action = ("received", claim_id, *place)
-    return (
-        (replies.Button(translations.t(language, "button-accept"), action, style=replies.SUCCESS),),
-    )
-
-
-def _label(claim: claim_rows.Claim, language: str, *, is_only: bool) -> str:
-    if is_only:
-        return translations.t(language, "button-received")
-    amount = amounts.format_money(claim.amount, claim.currency, language)
-    return translations.t(language, "button-received-of", payment=claim.reference or amount)
-
-
-def _moment(at: int, seller: drafts.Seller) -> str:
-    return moments.short_text(at, seller.zone, seller.language)
-
-
-def _listed(at: int, seller: drafts.Seller) -> str:
-    """Return a moment without its time zone, which a list names once at the end."""
-    return moments.short_text(at, seller.zone, seller.language, with_zone=False)
-
-
-def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:
-    received = ("received", claim.id)
-    if claim.is_waiting(now):
-        return (
-            (
-                replies.Button(
-                    translations.t(language, "button-received"), received, style=replies.SUCCESS
-                ),
-                replies.text_button(language, "button-missing", "missing", claim.id),
-            ),
-        )
-    if claim.state in (claim_rows.WAITING, claim_rows.REJECTED):
-        return ((replies.Button(translations.t(language, "button-arrived"), received),),)
-    return ()
+    action, style = ("received", claim_id, *place), replies.SUCCESS
+    return ((replies.text_button(language, "button-accept", *action, style=style),),)
 
 
 LISTED = 5
@@ -304,7 +243,20 @@ def record_digest(
 
 
 def digest_of(tx: database.Transaction, link_id: str, now: int) -> replies.Reply:
-    """Return the digest of a link's claims at `now` (epoch ms); an empty digest has no buttons."""
+    """Return the digest of a link's claims at `now` (epoch ms).
+
+    It has the number of claims, and buttons of the first. An empty digest has no buttons.
+    """
     link, seller = link_and_seller(tx, link_id)
     listed, count = claim_rows.digest_claims(tx, link_id, now, LISTED)
-    return digest_reply(listed, count, link, seller)
+    language, name = seller.language, replies.escaped(link.spec.name, _NAME)
+    if not listed:
+        return replies.Reply(translations.t(language, "claims-digest-done", name=name))
+    parts = [translations.t(language, "claims-digest", name=name, count=count)]
+    for claim in listed:
+        amount = claim_amount(claim, language)
+        since = moments.short_text(claim.claimed_at, seller.zone, language)
+        entry = translations.t(language, "claims-digest-entry", amount=amount, since=since)
+        parts.append("\n".join([entry, *_found_by(claim, language)]))
+    parts.append(translations.t(language, "claims-digest-all", more=count - len(listed)))
+    return replies.Reply("\n\n".join(parts), waiting_rows(listed, language, IN_DIGEST))

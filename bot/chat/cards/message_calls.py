@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -153,8 +152,12 @@ class MessageCalls:
         photo = await self._image(card.image)
         portrait = await self._image(card.seller.image) if card.seller.name else None
         draw = partial(view.draw_poster, drawing.design) if drawing.design else view.draw_card
-        with _file_handles():
+        try:
             return File(await asyncio.to_thread(draw, photo, portrait), drawing.name)
+        except OSError as error:  # drawing opens files late, such as fonts and modules
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            raise errors.StorageError("no file handle is left") from error
 
     async def _image(self, image_id: str | None) -> bytes | None:
         return await seller_rows.image_data(self._db, image_id) if image_id else None
@@ -226,8 +229,10 @@ def _text(payload: payloads.TextMessage, lane: str) -> Call:
         args["reply_markup"] = payload.keyboard
     place = None if message_id is None else post_rows.MessagePlace(lane, message_id)
     asks = replies.is_question(payload.keyboard)
-    call = Call(payload.method, args, place=place, asks=asks, is_passing=payload.is_passing)
-    return replace(call, claim_id=payload.claim_id)
+    return Call(
+        payload.method, args, place=place, asks=asks,
+        is_passing=payload.is_passing, claim_id=payload.claim_id,
+    )  # fmt: skip
 
 
 def _removal(tx: database.Transaction, payload: payloads.ButtonRemoval, lane: str) -> Call | None:
@@ -393,12 +398,8 @@ def _card_picture(tx: database.Transaction, view: views.View, key: str) -> Drawi
 def _card_args(
     view: views.View, field: str, lane: str, message_id: int | None = None
 ) -> dict[str, Any]:
-    reply = view.reply
-    return {
-        field: reply.text,
-        "reply_markup": replies.markup(reply.rows),
-        **_target(lane, message_id),
-    }
+    keyboard = replies.markup(view.reply.rows)
+    return {field: view.reply.text, "reply_markup": keyboard, **_target(lane, message_id)}
 
 
 def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
@@ -407,17 +408,3 @@ def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
         return {"inline_message_id": lane.removeprefix(queues.INLINE)}
     chat = {"chat_id": int(lane)}
     return chat if message_id is None else {**chat, "message_id": message_id}
-
-
-@contextmanager
-def _file_handles() -> Iterator[None]:
-    """Raise StorageError if no file handle is free, so that the message is tried again.
-
-    Drawing opens files late, such as fonts and rarely used modules.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.EMFILE, errno.ENFILE):
-            raise
-        raise errors.StorageError("no file handle is left") from error

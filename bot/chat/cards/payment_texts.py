@@ -125,25 +125,18 @@ def found_links(
     return replies.Reply("\n".join(parts), rows)
 
 
-def _found_rows(
-    found: payment_marks.FoundPayment, language: str
-) -> tuple[tuple[replies.Button, ...], ...]:
-    """Return buttons to the card and all payments, unless deleted, and to real-money details."""
-    rows: tuple[tuple[replies.Button, ...], ...] = ()
+def _found_rows(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
+    """Return buttons to the details, and unless deleted, to the card and all payments."""
+    rows: list[tuple[replies.Button, ...]] = []
     if found.payment.transaction_id is not None:
-        facts = replies.text_button(language, "button-payment", "payment", *found.key.words)
-        hides = payment_lines.hide_rows(
-            [(found.payment.words, found.key)], language, payment_lines.ON_VIEW
-        )
-        rows = ((facts,), *hides)
-    if not found.is_listed:
-        return rows
-    payments = ("payments", found.link_id, "0")
-    return (
-        *rows,
-        (_card_button(found.link_id, translations.t(language, "button-show-card")),),
-        (replies.Button(translations.t(language, "button-payments"), action=payments),),
-    )
+        rows.append((replies.text_button(language, "button-payment", "payment", *found.key.words),))
+        said, place = [(found.payment.words, found.key)], payment_lines.ON_VIEW
+        rows += payment_lines.hide_rows(said, language, place)
+    if found.is_listed:
+        rows.append((_card_button(found.link_id, translations.t(language, "button-show-card")),))
+        all_of_link = ("payments", found.link_id, "0")
+        rows.append((replies.text_button(language, "button-payments", *all_of_link),))
+    return tuple(rows)
 
 
 def _card_button(link_id: str, label: str) -> replies.Button:
@@ -255,8 +248,9 @@ def incoming_page(
         if one.payment.words
     )
     pages = card_text.page_buttons(("incoming",), page, page + 1 + has_more, language)
+    claims = [claim for claim, _ in waiting]
     rows = (
-        *claim_cards.waiting_rows([claim for claim, _ in waiting], language),
+        *claim_cards.waiting_rows(claims, language, claim_cards.IN_LIST),
         numbers,
         hides,
         *pages,
@@ -281,40 +275,26 @@ def payment_reply(
 
 
 def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
-    """Return the buttons of one payment: marks and card."""
-    rows: list[tuple[replies.Button, ...]] = []
-    if found.payment.transaction_id is not None:
-        rows += [*_marks(found, language), *_hiding(found, language)]
-    if found.is_listed:
-        card = replies.text_button(language, "button-show-card", "card", found.link_id)
-        rows.append((card,))
-    return tuple(rows)
-
-
-def _marks(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
-    """Return the buttons that set or remove the marks of a payment.
+    """Return the buttons of one payment: marks, the payer's words, and the card.
 
     "Sent" is not offered for payments that sold nothing. Half a row is too narrow for the labels of
     buttons that remove marks.
     """
-    payment = found.payment
-    is_sale = not (payment.oversold or payment.underpaid)
-    shown = [mark for mark in NOTED if mark != SENT or is_sale or payment.marks.sent_at is not None]
-    words = [mark if payment.marks.noted(mark)[0] is None else UNDO[mark] for mark in shown]
-    buttons = [
-        replies.text_button(language, f"button-{word}", word, *found.key.words) for word in words
-    ]
-    return field_texts.in_rows(buttons, len(words) if words == shown else 1)
-
-
-def _hiding(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
-    """Return the button that hides the payer's words, or shows them again."""
-    if found.payment.marks.is_hidden:
-        again = replies.text_button(language, "button-hide-undo", "hide-undo", *found.key.words)
-        return ((again,),)
-    words = found.payment.words
-    return (
-        ((payment_lines.hide_button(words, found.key, language, payment_lines.ON_VIEW),),)
-        if words
-        else ()
-    )
+    rows: list[tuple[replies.Button, ...]] = []
+    payment, key = found.payment, found.key.words
+    if payment.transaction_id is not None:
+        is_sale = not (payment.oversold or payment.underpaid)
+        marks = [
+            one for one in NOTED if one != SENT or is_sale or payment.marks.sent_at is not None
+        ]
+        words = [one if payment.marks.noted(one)[0] is None else UNDO[one] for one in marks]
+        buttons = [replies.text_button(language, f"button-{word}", word, *key) for word in words]
+        rows += field_texts.in_rows(buttons, len(words) if words == marks else 1)
+        if payment.marks.is_hidden:
+            rows.append((replies.text_button(language, "button-hide-undo", "hide-undo", *key),))
+        elif said := payment.words:
+            place = payment_lines.ON_VIEW
+            rows.append((payment_lines.hide_button(said, found.key, language, place),))
+    if found.is_listed:
+        rows.append((replies.text_button(language, "button-show-card", "card", found.link_id),))
+    return tuple(rows)

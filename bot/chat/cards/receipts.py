@@ -32,7 +32,10 @@ def receipt_reply(
 
     `kept_id` is the receipt's id for the button that removes it from the list.
     """
-    lines = [_head(receipt, language, zone), *state_lines(receipt, language, zone)]
+    lines = [_head(receipt, language, zone)]
+    if receipt.status == receipt_rows.OVERSOLD and receipt.marks.paid_back_at is None:
+        lines.append(translations.t(language, "receipt-kept-oversold"))
+    lines += payment_lines.mark_lines(receipt.marks, zone, language, with_zone=True)
     if receipt.thanks:
         thanks = "\n".join(replies.escaped(line) for line in receipt.thanks.splitlines())
         lines += ["", f"<blockquote>{thanks}</blockquote>"]
@@ -66,22 +69,11 @@ def notice_reply(
     return replies.Reply("\n".join(lines), ((show,),))
 
 
-def state_lines(receipt: receipt_rows.Receipt, language: str, zone: str | None) -> list[str]:
-    """Return lines on the state of the payment: oversold, sent, paid back."""
-    lines = payment_lines.mark_lines(receipt.marks, zone, language, with_zone=True)
-    if receipt.status == receipt_rows.OVERSOLD and receipt.marks.paid_back_at is None:
-        lines.insert(0, translations.t(language, "receipt-kept-oversold"))
-    return lines
-
-
 def _head(receipt: receipt_rows.Receipt, language: str, zone: str | None) -> str:
     lines = [translations.t(language, "receipt-kept", name=replies.escaped(receipt.product, NAME))]
     if receipt.seller:
-        lines.append(
-            translations.t(
-                language, "receipt-kept-seller", name=replies.escaped(receipt.seller, NAME)
-            )
-        )
+        name = replies.escaped(receipt.seller, NAME)
+        lines.append(translations.t(language, "receipt-kept-seller", name=name))
     at = receipt.completed_at
     moment = "" if at is None else moments.short_text(at, zone, language)
     lines.append(" · ".join(filter(None, [f"<b>{_amount(receipt, language)}</b>", moment])))
@@ -200,28 +192,22 @@ def bought_page(
     """Render one page of kept receipts, each a button that shows it; `page` counts from 0."""
     if not kept:
         return replies.Reply(translations.t(language, "bought-none"))
-    lines = tuple(
-        (replies.Button(_line(one, language), action=("receipt", one.id)),) for one in kept
-    )
+    lines = []
+    for one in kept:
+        # the state that matters most to the buyer
+        standing = "sent" if one.is_sent else "paid"
+        if one.status in (receipt_rows.PAID_BACK, receipt_rows.OVERSOLD):
+            standing = one.status
+        elif one.awaited is not None:
+            standing = "waits"
+        name = replies.plain(one.name, LISTED_NAME)
+        price = amounts.format_money(one.amount, one.currency, language)
+        label = translations.t(language, "bought-line", standing=standing, name=name, price=price)
+        lines.append((replies.Button(label, action=("receipt", one.id)),))
     text = translations.t(language, "bought", page=page + 1, pages=pages)
     return replies.Reply(
         text, (*lines, *card_text.page_buttons(("bought",), page, pages, language))
     )
-
-
-def _line(kept: receipt_rows.KeptReceipt, language: str) -> str:
-    price = amounts.format_money(kept.amount, kept.currency, language)
-    name, standing = replies.plain(kept.name, LISTED_NAME), _standing(kept)
-    return translations.t(language, "bought-line", standing=standing, name=name, price=price)
-
-
-def _standing(kept: receipt_rows.KeptReceipt) -> str:
-    """Return the state of a purchase that matters most to the buyer."""
-    if kept.status in (receipt_rows.PAID_BACK, receipt_rows.OVERSOLD):
-        return kept.status
-    if kept.awaited is not None:
-        return "waits"
-    return "sent" if kept.is_sent else "paid"
 
 
 METHODS = {
@@ -274,7 +260,7 @@ def notify_owner(
     owner = receipt_rows.owner_of(tx, *key)
     if owner is None:
         return False
-    _put(tx, queues, (key, owner), event, now)
+    _put(tx, queues, owner, payloads.BuyerNotice(*key, owner.language, event), now)
     return True
 
 
@@ -290,21 +276,19 @@ def notify_waiting(
     waited = receipt_rows.end_waits(tx, request_id, served)
     has_file = bool(waited) and telegram_file(tx, request_id) is not None
     for one in waited:
-        _put(tx, queues, (one.key, one.owner), CODE, now)
+        language = one.owner.language
+        _put(tx, queues, one.owner, payloads.BuyerNotice(*one.key, language, CODE), now)
         if has_file:
-            lane = str(one.owner.account_id)
-            file = payloads.ReceiptMessage(*one.key, one.owner.language, is_file=True)
-            outbox.put(tx, queues.messages, lane, file, now, priority=queue_policy.NOTICE)
+            file = payloads.ReceiptMessage(*one.key, language, is_file=True)
+            _put(tx, queues, one.owner, file, now)
 
 
 def _put(
     tx: database.Transaction,
     queues: queues.Queues,
-    kept: tuple[receipt_rows.ReceiptKey, receipt_rows.ReceiptOwner],
-    event: str,
+    owner: receipt_rows.ReceiptOwner,
+    body: payloads.MessagePayload,
     now: int,
 ) -> None:
-    key, owner = kept
-    notice = payloads.BuyerNotice(*key, owner.language, event)
     lane = str(owner.account_id)
-    outbox.put(tx, queues.messages, lane, notice, now, priority=queue_policy.NOTICE)
+    outbox.put(tx, queues.messages, lane, body, now, priority=queue_policy.NOTICE)

@@ -9,7 +9,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -160,15 +159,6 @@ _NAME = 60
 """Maximum UTF-16 units of a request's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The start and end of a summary's day, and the time of the next summary, in epoch ms."""
-
-    since: int
-    until: int
-    next_at: int
-
-
 def enqueue_summaries(tx: database.Transaction, queues: Queues, now: int) -> int:
     """Queue the summaries due at `now` (epoch ms), at most BATCH, and return their number.
 
@@ -177,31 +167,25 @@ def enqueue_summaries(tx: database.Transaction, queues: Queues, now: int) -> int
     """
     due = seller_rows.summaries_due(tx, now, LONGEST_DAY, BATCH)
     for awaiting in due:
-        _enqueue(tx, queues, awaiting, now)
+        seller, lane = awaiting.seller, str(awaiting.seller_id)
+        span = _span(seller, now)
+        next_at = span[2] if span else now + SUMMARY_RETRY
+        is_ours = seller_rows.claim_summary(tx, awaiting, next_at)
+        if span is None or not is_ours or lanes.is_paused(tx, queues.messages, lane):
+            continue
+        days = payment_rows.revenue_between(tx, awaiting.seller_id, span[0], span[1])
+        text = summary_reply(days, seller.language, now).text
+        is_silent = alerts.is_quiet(seller, now)
+        message = payloads.TextMessage(text, seller.language, is_silent=is_silent)
+        outbox.put(tx, queues.messages, lane, message, now, priority=queue_policy.NOTICE)
     return len(due)
 
 
-def _enqueue(
-    tx: database.Transaction, queues: Queues, awaiting: seller_rows.DueSummary, now: int
-) -> None:
-    seller_id, seller = awaiting.seller_id, awaiting.seller
-    span = _span(seller, now)
-    is_ours = seller_rows.claim_summary(tx, awaiting, span.next_at if span else now + SUMMARY_RETRY)
-    if span is None or not is_ours:
-        return
-    lane = str(seller_id)
-    if lanes.is_paused(tx, queues.messages, lane):
-        return
-    days = payment_rows.revenue_between(tx, seller_id, span.since, span.until)
-    text = summary_reply(days, seller.language, now).text
-    message = payloads.TextMessage(text, seller.language, is_silent=alerts.is_quiet(seller, now))
-    outbox.put(tx, queues.messages, lane, message, now, priority=queue_policy.NOTICE)
+def _span(seller: drafts.Seller, now: int) -> tuple[int, int, int] | None:
+    """Return the last whole day before the seller's summary time, and the next summary's time.
 
-
-def _span(seller: drafts.Seller, now: int) -> Span | None:
-    """Return the last whole day before the seller's summary time, allowing for clock changes.
-
-    None if the zone's rules can't be read now.
+    These are its start, its end and that time, in epoch ms, allowing for clock changes. None if the
+    zone's rules can't be read now.
     """
     try:
         return _span_in_zone(seller.summary or 0, seller.zone or zones.UTC_ZONE, now)
@@ -211,13 +195,13 @@ def _span(seller: drafts.Seller, now: int) -> Span | None:
         return _span_in_zone(seller.summary or 0, zones.UTC_ZONE, now)
 
 
-def _span_in_zone(minute: int, zone: str, now: int) -> Span:
+def _span_in_zone(minute: int, zone: str, now: int) -> tuple[int, int, int]:
     until = moments.next_epoch_at(minute, now - LONGEST_DAY, zone)
     while (later := moments.next_epoch_at(minute, until, zone)) <= now:
         until = later
     if later - until < SHORTEST_DAY:
         later = moments.next_epoch_at(minute, later, zone)
-    return Span(moments.next_epoch_at(minute, until - LONGEST_DAY, zone), until, later)
+    return moments.next_epoch_at(minute, until - LONGEST_DAY, zone), until, later
 
 
 def summary_reply(

@@ -66,24 +66,21 @@ def log_failure(job: AnyJob, error: Exception) -> None:
         of = {"listing": job.link_id}
     elif isinstance(job, jobs.AccountJob):
         of = {"seller": job.seller_id}
-    line = log.bind(
-        job=type(job).__name__, **of,
-        error=type(error).__name__, reason=str(error),
-    )  # fmt: skip
-    if fix := _fix(job, error):
-        line.error("service call failed", fix=fix)
+    fix = None
+    match error:
+        case errors.Unauthorized():
+            fix = "check APP_ID and APP_SECRET"
+        case create_attempt.NoDialect():
+            fix = "check INSTRUMENT_CURRENCY"
+        case errors.BadAnswer() | errors.MethodNotAllowed():
+            fix = "check PAYMENTS_URL"
+        case errors.NotFound() if isinstance(job, jobs.CreateRequest):
+            fix = "check PAYMENTS_URL"
+    of |= {"error": type(error).__name__, "reason": str(error)}
+    if fix:
+        log.error("service call failed", job=type(job).__name__, **of, fix=fix)
     else:
-        line.warning("service call failed")
-
-
-def _fix(job: AnyJob, error: Exception) -> str | None:
-    if isinstance(error, errors.Unauthorized):
-        return "check APP_ID and APP_SECRET"
-    if isinstance(error, create_attempt.NoDialect):
-        return "check INSTRUMENT_CURRENCY"
-    is_elsewhere = isinstance(error, errors.NotFound) and isinstance(job, jobs.CreateRequest)
-    is_elsewhere = is_elsewhere or isinstance(error, errors.BadAnswer | errors.MethodNotAllowed)
-    return "check PAYMENTS_URL" if is_elsewhere else None
+        log.warning("service call failed", job=type(job).__name__, **of)
 
 
 def background_lane(job: jobs.Job | jobs.AccountJob) -> str:
@@ -217,16 +214,10 @@ class Outcome(Generic[J_co]):
 
     def add_later(self, job: jobs.Job | jobs.AccountJob, delay: int) -> None:
         """Queue a job in the background, due in `delay` ms."""
-        now, lane = self.now, background_lane(job)
         outbox.put(
-            self.tx,
-            self.queues.jobs,
-            lane,
-            job,
-            now,
-            priority=queue_policy.NOTICE,
-            due_at=now + delay,
-        )
+            self.tx, self.queues.jobs, background_lane(job), job, self.now,
+            priority=queue_policy.NOTICE, due_at=self.now + delay,
+        )  # fmt: skip
 
     def save_answer(
         self: Outcome[jobs.Job],

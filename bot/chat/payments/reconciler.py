@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -38,16 +38,28 @@ SEARCH_AGAIN = 3_600_000
 PAID_STATUSES = ("completed", "soldOut")
 """Values of `status` for a one-off that was paid, on servers that send a status."""
 
-Pages: TypeAlias = AsyncGenerator[list[remote_request.ServerPayment], None]
-Paced: TypeAlias = Callable[[Pages], Pages]
+FIRST_WAIT = 5.0
+"""Seconds after the start in which waiting webhooks arrive."""
+INTERVAL = 60.0
+"""Seconds between two comparisons."""
+REST_FACTOR = 100
+"""A rest is this many times as long as the server took for a page, so we use 1 % of its time."""
+LEAST_REST, LONGEST_REST = 0.25, 600.0
+"""Seconds; with the shortest rest, calls stay far below every server's rate limit."""
+RETRIES = queue_policy.RetryTable(
+    (60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000
+)
+"""Delays until the next comparison after a failed one."""
+MOST_FAILURES = 5
+"""Requests of one comparison that may fail before the server as a whole counts as failing."""
 
 
-class MissingPayments:
-    """Finds and records payments that no webhook reported, between `begin` and `end`.
+class Reconciler:
+    """Compares all requests, and records the payments that no webhook reported.
 
     Some servers list their payments. Others send only the number of missing units, which count as
-    sold after they have been missing for a while. `now` in epoch ms; `paced` adds rests between the
-    pages of a list.
+    sold after they have been missing for a while. `now` in epoch ms, `sleep` waits a number of
+    seconds.
     """
 
     def __init__(
@@ -56,25 +68,96 @@ class MissingPayments:
         client: client.Client,
         recorder: recording.PaymentRecorder,
         now: Callable[[], int],
-        paced: Paced,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._db = db
         self._client = client
         self._recorder = recorder
         self._now = now
-        self._paced = paced
+        self._sleep = sleep
+        self._rest = 0.0
+        self._failures = 0
         self._outdated: set[str] = set()
+        """The observed gaps, without those that this comparison has observed again."""
 
-    async def begin(self) -> None:
-        """Begin a comparison of all requests."""
+    async def run(self) -> None:
+        """Compare until cancelled; failures are logged. Raises NoLongerLead."""
+        failed = 0
+        await self._sleep(FIRST_WAIT)
+        while True:
+            try:
+                await self.compare()
+            except (errors.PeerError, errors.Refused, errors.StorageError) as error:
+                failed += 1
+                wait = _delay(failed, error)
+                log.warning("not compared with the service", reason=_reason(error), again_in=wait)
+            except errors.NoLongerLead:
+                raise
+            except Exception as error:
+                failed += 1
+                wait = _delay(failed, error)
+                log.exception("not compared with the service", again_in=wait)
+            else:
+                wait, failed = INTERVAL, 0
+            await self._sleep(wait)
+
+    async def compare(self) -> int:
+        """Compare every request once; return the number of payments found.
+
+        Raises PeerError, Refused and StorageError; payments found before that are recorded.
+        """
+        found = self._failures = 0
         self._outdated = await self._db.read(observed_links)
+        try:
+            async with aclosing(self._paced(self._client.request_pages())) as pages:
+                async for page in pages:
+                    found += await self._compare_page(page)
+            if outdated := self._outdated:
+                await self._db.transaction(lambda tx: delete_observations(tx, outdated))
+        finally:
+            line = log.info if found else log.debug
+            line("compared with the service", found=found)
+        return found
 
-    async def end(self) -> None:
-        """End a comparison of all requests: delete the gaps that were not observed again."""
-        if outdated := self._outdated:
-            await self._db.transaction(lambda tx: delete_observations(tx, outdated))
+    async def _paced(self, pages: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """Yield the pages, with a rest for the server before each."""
+        async with aclosing(pages):
+            while True:
+                await self._sleep(self._rest)
+                began = self._now()
+                try:
+                    page = await anext(pages)
+                except StopAsyncIteration:
+                    return
+                finally:
+                    took = (self._now() - began) / 1000
+                    self._rest = min(max(LEAST_REST, REST_FACTOR * took), LONGEST_REST)
+                yield page
 
-    async def record(
+    async def _compare_page(self, page: Sequence[remote_request.RemoteRequest]) -> int:
+        known = await link_rows.links_by_id(
+            self._db, [answer.link_id for answer in page if answer.link_id]
+        )
+        found = 0
+        for answer in page:
+            link = known.get(answer.link_id or "")
+            if link is None:
+                continue
+            try:
+                if answer.id == link.request_id:
+                    found += await self._record_missing(answer, link)
+                    if answer.serves_more(link.answer):  # no webhook reports added codes
+                        await self._db.transaction(partial(self._recorder.check, link_id=link.id))
+                else:
+                    await self._delete_copy(answer, link)
+            except (errors.PeerError, errors.Refused) as error:
+                self._failures += 1
+                if self._failures > MOST_FAILURES or errors.requested_wait(error):
+                    raise
+                log.warning("request not compared", listing=link.id, reason=_reason(error))
+        return found
+
+    async def _record_missing(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> int:
         """Record the missing payments of a request; return their number.
@@ -169,6 +252,23 @@ class MissingPayments:
         await self._db.transaction(lambda tx: save_observation(tx, link.id, sold, now))
         return found
 
+    async def _delete_copy(
+        self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
+    ) -> None:
+        """Delete an accidental copy: a request that a server made twice after a lost answer.
+
+        Nobody has the copy's link; if it was paid all the same, the operator has to act. The create
+        job deletes copies too, but only within minutes, and a server may take longer.
+        """
+        if link.request_id is None and link.state != link_rows.FAILED:
+            return  # the create job is still running and chooses the request to keep
+        paid = await self._db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
+        if not remote_request.was_paid(answer, paid):
+            await self._client.delete(answer.id)
+            log.warning("double request deleted", listing=link.id, request=answer.id)
+        elif await self._db.transaction(lambda tx: mark_double_reported(tx, link.id, answer.id)):
+            log.error("double request was paid", listing=link.id, request=answer.id)
+
 
 def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> int:
     """Count a request's sold units that its server's answer proves, at `now` (epoch ms).
@@ -195,136 +295,6 @@ def _is_closed(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ended = answer.expires_at is not None and answer.expires_at <= now
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
     return link.state == link_rows.LIVE and has_begun and not ended
-
-
-FIRST_WAIT = 5.0
-"""Seconds after the start in which waiting webhooks arrive."""
-INTERVAL = 60.0
-"""Seconds between two comparisons."""
-REST_FACTOR = 100
-"""A rest is this many times as long as the server took for a page, so we use 1 % of its time."""
-LEAST_REST, LONGEST_REST = 0.25, 600.0
-"""Seconds; with the shortest rest, calls stay far below every server's rate limit."""
-RETRIES = queue_policy.RetryTable(
-    (60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000
-)
-"""Delays until the next comparison after a failed one."""
-MOST_FAILURES = 5
-"""Requests of one comparison that may fail before the server as a whole counts as failing."""
-
-
-class Reconciler:
-    """Runs the comparisons; `now` in epoch ms, `sleep` waits a number of seconds."""
-
-    def __init__(
-        self,
-        db: database.Database,
-        client: client.Client,
-        recorder: recording.PaymentRecorder,
-        now: Callable[[], int],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._db = db
-        self._client = client
-        self._recorder = recorder
-        self._now = now
-        self._sleep = sleep
-        self._missing = MissingPayments(db, client, recorder, now, self._paced)
-        self._rest = 0.0
-        self._failures = 0
-
-    async def run(self) -> None:
-        """Compare until cancelled; failures are logged. Raises NoLongerLead."""
-        failed = 0
-        await self._sleep(FIRST_WAIT)
-        while True:
-            try:
-                await self.compare()
-            except (errors.PeerError, errors.Refused, errors.StorageError) as error:
-                failed += 1
-                wait = _delay(failed, error)
-                log.warning("not compared with the service", reason=_reason(error), again_in=wait)
-            except errors.NoLongerLead:
-                raise
-            except Exception as error:
-                failed += 1
-                wait = _delay(failed, error)
-                log.exception("not compared with the service", again_in=wait)
-            else:
-                wait, failed = INTERVAL, 0
-            await self._sleep(wait)
-
-    async def compare(self) -> int:
-        """Compare every request once; return the number of payments found.
-
-        Raises PeerError, Refused and StorageError; payments found before that are recorded.
-        """
-        found = self._failures = 0
-        await self._missing.begin()
-        try:
-            async with aclosing(self._paced(self._client.request_pages())) as pages:
-                async for page in pages:
-                    found += await self._compare_page(page)
-            await self._missing.end()
-        finally:
-            line = log.info if found else log.debug
-            line("compared with the service", found=found)
-        return found
-
-    async def _paced(self, pages: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-        """Yield the pages, with a rest for the server before each."""
-        async with aclosing(pages):
-            while True:
-                await self._sleep(self._rest)
-                began = self._now()
-                try:
-                    page = await anext(pages)
-                except StopAsyncIteration:
-                    return
-                finally:
-                    took = (self._now() - began) / 1000
-                    self._rest = min(max(LEAST_REST, REST_FACTOR * took), LONGEST_REST)
-                yield page
-
-    async def _compare_page(self, page: Sequence[remote_request.RemoteRequest]) -> int:
-        known = await link_rows.links_by_id(
-            self._db, [answer.link_id for answer in page if answer.link_id]
-        )
-        found = 0
-        for answer in page:
-            link = known.get(answer.link_id or "")
-            if link is None:
-                continue
-            try:
-                if answer.id == link.request_id:
-                    found += await self._missing.record(answer, link)
-                    if answer.serves_more(link.answer):  # no webhook reports added codes
-                        await self._db.transaction(partial(self._recorder.check, link_id=link.id))
-                else:
-                    await self._delete_copy(answer, link)
-            except (errors.PeerError, errors.Refused) as error:
-                self._failures += 1
-                if self._failures > MOST_FAILURES or errors.requested_wait(error):
-                    raise
-                log.warning("request not compared", listing=link.id, reason=_reason(error))
-        return found
-
-    async def _delete_copy(
-        self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
-    ) -> None:
-        """Delete an accidental copy: a request that a server made twice after a lost answer.
-
-        Nobody has the copy's link; if it was paid all the same, the operator has to act. The create
-        job deletes copies too, but only within minutes, and a server may take longer.
-        """
-        if link.request_id is None and link.state != link_rows.FAILED:
-            return  # the create job is still running and chooses the request to keep
-        paid = await self._db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
-        if not remote_request.was_paid(answer, paid):
-            await self._client.delete(answer.id)
-            log.warning("double request deleted", listing=link.id, request=answer.id)
-        elif await self._db.transaction(lambda tx: mark_double_reported(tx, link.id, answer.id)):
-            log.error("double request was paid", listing=link.id, request=answer.id)
 
 
 def _delay(failed: int, error: Exception) -> float:
