@@ -177,7 +177,11 @@ class InlineQueue:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start(self) -> None:
-        while len(self._in_progress) < AT_ONCE and (person := self._next()) is not None:
+        """Answer the queries that waited longest, of people without a query in progress."""
+        while len(self._in_progress) < AT_ONCE:
+            person = next((one for one in self._waiting if one not in self._in_progress), None)
+            if person is None:
+                return
             if wait := self._wait():
                 loop = asyncio.get_running_loop()
                 self._timer = self._timer or loop.call_later(wait / 1000, self._on_timer)
@@ -185,10 +189,6 @@ class InlineQueue:
             task = asyncio.create_task(self._handle(self._waiting.pop(person)))
             self._in_progress[person] = task
             task.add_done_callback(partial(self._on_answered, person))
-
-    def _next(self) -> str | None:
-        """Return the longest waiting person without a query in progress."""
-        return next((one for one in self._waiting if one not in self._in_progress), None)
 
     def _wait(self) -> int:
         """Return the milliseconds until the next query is allowed; 0 counts it as answered."""

@@ -140,7 +140,11 @@ class Poller:
 
     async def _poll_once(self) -> None:
         started = time.monotonic()
-        updates = await self._get_updates()
+        args = {"timeout": POLL_SECONDS, "allowed_updates": KINDS, "offset": self._offset}
+        seconds = POLL_SECONDS + transport.READ_SECONDS
+        updates = await transport.call(self._bot, "getUpdates", args, seconds)
+        if not isinstance(updates, list):
+            raise TelegramError("the answer has no list of updates")
         if not updates and time.monotonic() - started < MIN_WAIT:
             await self._sleep(MIN_WAIT)
         await self._intake.take(updates)
@@ -151,15 +155,6 @@ class Poller:
             self._offset = max(ids) + 1
         elif updates:
             raise TelegramError("the updates have no update_id")
-
-    async def _get_updates(self) -> list[Any]:
-        args = {"timeout": POLL_SECONDS, "allowed_updates": KINDS, "offset": self._offset}
-        updates = await transport.call(
-            self._bot, "getUpdates", args, POLL_SECONDS + transport.READ_SECONDS
-        )
-        if not isinstance(updates, list):
-            raise TelegramError("the answer has no list of updates")
-        return updates
 
 
 def webhook_router(intake: Intake, secret: str) -> APIRouter:
@@ -172,7 +167,9 @@ def webhook_router(intake: Intake, secret: str) -> APIRouter:
         if not hmac.compare_digest(header.encode(), secret.encode()):
             return Response(status_code=401)
         try:
-            update = await _read_update(request)
+            update = request_body.parse(await request_body.read(request, MAX_UPDATE_BYTES))
+            if not _is_update(update):
+                raise errors.InvalidBody("The body is no update.")
         except errors.Refused as error:
             log.warning("update refused", reason=error.message)
             return Response(status_code=413 if isinstance(error, errors.BodyTooLarge) else 400)
@@ -231,10 +228,3 @@ def _has_id(update: Any) -> bool:
 
 def _is_update(update: Any) -> bool:
     return _has_id(update) and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
-
-
-async def _read_update(request: Request) -> dict[str, Any]:
-    update = request_body.parse(await request_body.read(request, MAX_UPDATE_BYTES))
-    if not _is_update(update):
-        raise errors.InvalidBody("The body is no update.")
-    return update

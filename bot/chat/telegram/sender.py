@@ -204,10 +204,8 @@ class Sender:
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = _about_picture(transport.classify(error, attempt.message.attempts), attempt.call)
-        if (
-            attempt.call.method == payloads.ButtonRemoval.method
-            and failure.kind not in CHAT_FAILURES
-        ):
+        is_removal = attempt.call.method == payloads.ButtonRemoval.method
+        if is_removal and failure.kind not in CHAT_FAILURES:
             failure = replace(failure, kind=transport.FailureKind.MESSAGE_GONE)
         log.warning(
             "telegram call failed", method=attempt.call.method, chat=attempt.message.lane,
@@ -243,10 +241,15 @@ class Sender:
                     _forget_post(tx, call)
             case transport.FailureKind.PICTURE:
                 self._leave_picture(tx, attempt, failure.note)
-            case transport.FailureKind.REFUSED if single := _split(body):
+            case transport.FailureKind.REFUSED if isinstance(body, payloads.Alert) and (
+                single := alert_text.split_digest(body)
+            ):
                 outbox.split(tx, queue, message, single, now)
             case _ if transport.is_given_up(message, failure.kind):
-                self._give_up(tx, attempt, failure.note)
+                _forget_text(tx, call)
+                log.error("message given up", chat=message.lane, reason=failure.note)
+                if outbox.dead_letter(tx, queue, message, now, failure.note):
+                    self.on_dead_letter(tx, message)
             case transport.FailureKind.RATE_LIMITED:
                 due_at = now + failure.value
                 if outbox.retry(tx, queue, message, due_at, failure.note):
@@ -281,29 +284,16 @@ class Sender:
                 if isinstance(body, payloads.CardMessage)
                 else replace(body, tries_picture=False)
             )
+            following = outbox.NextAttempt(left)
             outbox.retry(
-                tx,
-                queue,
-                message,
-                now,
-                note,
-                uncertain=message.uncertain,
-                following=outbox.NextAttempt(left),
+                tx, queue, message, now, note, uncertain=message.uncertain, following=following
             )
-        elif outbox.dead_letter(tx, queue, message, now, note) and isinstance(
-            body, payloads.PosterFile
-        ):
-            link = link_rows.get_link(tx, body.link_id)
-            reply = menus.poster_refused(
-                request_card.card_of(link, now), body.design, body.language
-            )
+            return
+        ours = outbox.dead_letter(tx, queue, message, now, note)
+        if ours and isinstance(body, payloads.PosterFile):
+            card = request_card.card_of(link_rows.get_link(tx, body.link_id), now)
+            reply = menus.poster_refused(card, body.design, body.language)
             outbox.put(tx, queue, message.lane, payloads.new_message(reply, body.language), now)
-
-    def _give_up(self, tx: database.Transaction, attempt: _Attempt, reason: str) -> None:
-        _forget_text(tx, attempt.call)
-        log.error("message given up", chat=attempt.message.lane, reason=reason)
-        if outbox.dead_letter(tx, attempt.queue, attempt.message, self._now(), reason):
-            self.on_dead_letter(tx, attempt.message)
 
     def _pause(self, tx: database.Transaction, attempt: _Attempt, reason: str) -> None:
         """Pause a chat; all messages but alerts, notices and refreshes become dead letters."""
@@ -313,9 +303,8 @@ class Sender:
             outbox.dead_letter(tx, queue, message, now, reason)  # nothing would resume the lane
             return
         _forget_text(tx, attempt.call)
-        if message.priority == queue_policy.ALERT or isinstance(
-            message.body, payloads.Refresh | payloads.BuyerNotice
-        ):
+        is_notice = isinstance(message.body, payloads.Refresh | payloads.BuyerNotice)
+        if message.priority == queue_policy.ALERT or is_notice:
             ours = outbox.retry(tx, queue, message, now, reason)
         else:
             ours = outbox.dead_letter(tx, queue, message, now, reason)
@@ -345,10 +334,8 @@ class Sender:
             return await transport.call(self._bot, call.method, args)
         except BadRequest as error:
             plain = replies.without_styles(args.get("reply_markup"))
-            if (
-                plain is None
-                or transport.classify(error, 1).kind is not transport.FailureKind.REFUSED
-            ):
+            kind = transport.classify(error, 1).kind
+            if plain is None or kind is not transport.FailureKind.REFUSED:
                 raise
             return await transport.call(self._bot, call.method, {**args, "reply_markup": plain})
 
@@ -358,16 +345,13 @@ def _about_picture(failure: transport.Failure, call: message_calls.Call) -> tran
 
     An unknown file_id is first replaced with the picture itself.
     """
-    kind = failure.kind
-    if call.picture is None:
-        is_refused = kind is transport.FailureKind.PICTURE
-        return replace(failure, kind=transport.FailureKind.REFUSED) if is_refused else failure
+    kind, kinds = failure.kind, transport.FailureKind
     is_drawn = isinstance(call.picture, message_calls.File) or call.shows is None
-    if kind is transport.FailureKind.REFUSED or (
-        kind is transport.FailureKind.UNKNOWN_FILE and is_drawn
-    ):
-        return replace(failure, kind=transport.FailureKind.PICTURE)
-    return failure
+    if call.picture is None:
+        kind = kinds.REFUSED if kind is kinds.PICTURE else kind
+    elif kind is kinds.REFUSED or (kind is kinds.UNKNOWN_FILE and is_drawn):
+        kind = kinds.PICTURE
+    return replace(failure, kind=kind)
 
 
 def _held_back(message: outbox.Message, now: int) -> outbox.NextAttempt | None:
@@ -409,10 +393,6 @@ def _forget_text(tx: database.Transaction, call: message_calls.Call) -> None:
         message_rows.forget_text(tx, call.place)
 
 
-def _split(payload: payloads.MessagePayload | payloads.CallbackAnswer) -> list[payloads.Alert]:
-    return alert_text.split_digest(payload) if isinstance(payload, payloads.Alert) else []
-
-
 def _is_repetition(message: outbox.Message) -> bool:
     """True if the chat may have the message already."""
     return message.uncertain and message.body.method in NEW_MESSAGE
@@ -425,8 +405,5 @@ def _marked_call(call: message_calls.Call, message: outbox.Message) -> message_c
         return call
     limit = replies.CAPTION_LIMIT if call.picture else replies.TEXT_LIMIT
     text = card_text.mark_possibly_repeated(call.args[field], message.body.language)
-    return (
-        replace(call, args={**call.args, field: text})
-        if replies.shown_units(text) <= limit
-        else call
-    )
+    is_short = replies.shown_units(text) <= limit
+    return replace(call, args={**call.args, field: text}) if is_short else call
