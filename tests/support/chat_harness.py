@@ -23,14 +23,14 @@ from bot.chat.model.payloads import (
     Refresh,
     TextMessage,
 )
-from bot.chat.model.queues import SENT_AT_ONCE, Queues, make_queues
+from bot.chat.model.queues import SENT_AT_ONCE, Queues, Step, make_queues
 from bot.chat.model.remote_request import RemoteRequest
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.store import claim_rows, link_rows, seller_rows
 from bot.chat.store.link_rows import CREATING, LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment
-from bot.chat.store.post_rows import OWN, VISITED
+from bot.chat.store.post_rows import OWN, VISITED, refresh
 from bot.chat.telegram.intake import Intake
 from bot.chat.telegram.transport import make_bot
 from bot.core.database.database import Database, Row, Transaction
@@ -94,6 +94,12 @@ class ChatHarness:
         self.recorder = PaymentRecorder(self.queues, clock)
         self.asked: list[Json] = []
         self.intake = Intake(db, self.queues.updates, BOT_ID, clock, VAULT, self.asked.append)
+
+    def step(self, tx: Transaction) -> Step:
+        return Step(tx, self.queues, self.clock())
+
+    def refresh(self, link_id: str, tx: Transaction) -> None:
+        refresh(self.step(tx), link_id)
 
     async def record(self, link: PaymentLink, payment: Payment, left: int | None) -> bool:
         """Record a payment as the receiver does."""

@@ -113,7 +113,7 @@ class ReceiptSteps(SenderHarness):
     async def notify(self, event: str) -> bool:
         """Notify the buyer of an event, as a seller's mark does."""
         chat = self.chat
-        is_kept = chat.db.run(lambda tx: notify_owner(tx, chat.queues, KEY, event, chat.clock()))
+        is_kept = chat.db.run(lambda tx: notify_owner(chat.step(tx), KEY, event))
         await self.work()
         return is_kept
 

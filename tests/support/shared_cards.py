@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.views import view_of
 from bot.chat.model.payloads import MessagePayload, new_message
-from bot.chat.store import link_rows, post_rows
+from bot.chat.store import link_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.chat.store.post_rows import OWN
@@ -82,7 +82,7 @@ class SharedCards(SenderHarness):
 
         def whole(tx: Transaction) -> None:
             work(tx)
-            post_rows.refresh(tx, self.queues, link.id, self.chat.clock())
+            self.chat.refresh(link.id, tx)
 
         self.chat.db.run(whole)
 

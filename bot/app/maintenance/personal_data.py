@@ -326,7 +326,8 @@ def _remove_profile(
     tx: database.Transaction, row: database.Row, _changes: Changes, search: Search
 ) -> None:
     """Remove the profile from the seller's links too, and delete pictures and accounts."""
-    seller_rows.change_profile(tx, QUEUES, row["id"], drafts.NO_PROFILE, search.now)
+    step = queues.Step(tx, QUEUES, search.now)
+    seller_rows.change_profile(step, row["id"], drafts.NO_PROFILE)
     seller_rows.save_accounts(tx, row["id"], ())
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 
 from bot.chat.cards import alert_text, claim_cards
 from bot.chat.model import drafts, moments, payloads, queues, replies, zones
@@ -36,14 +35,12 @@ _NAME = 200
 """Maximum UTF-16 units of a request's name."""
 
 
-def record_delivered(
-    tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
-) -> None:
+def record_delivered(step: queues.ChatStep, body: payloads.MessagePayload) -> None:
     """Count the payments of a delivered message, in the transaction that settles the message."""
     fresh = Counter(one.link_id for one in payments_of(body) if _counts(one))
     for link_id, number in fresh.items():
-        payment_rows.count_alerts(tx, link_id, delivered=number)
-    announce_ended_drops(tx, queues, body, now)
+        payment_rows.count_alerts(step.tx, link_id, delivered=number)
+    announce_ended_drops(step, body)
 
 
 def payments_of(body: payloads.MessagePayload) -> tuple[payloads.AlertPayment, ...]:
@@ -56,30 +53,26 @@ def _counts(payment: payloads.AlertPayment) -> bool:
     return not (payment.repeated or payment.underpaid)
 
 
-def announce_ended_drops(
-    tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
-) -> None:
+def announce_ended_drops(step: queues.ChatStep, body: payloads.MessagePayload) -> None:
     """Queue the end of each drop whose last alert was this message, delivered or failed.
 
     Call this in the transaction that settles the message.
     """
     drops = [payment.link_id for payment in payments_of(body) if payment.kind == "drop"]
     for link_id in dict.fromkeys(drops):
-        announce_ended_drop(tx, queues, link_id, now)
+        announce_ended_drop(step, link_id)
 
 
-def announce_ended_drop(
-    tx: database.Transaction, queues: queues.Queues, link_id: str, now: int
-) -> None:
+def announce_ended_drop(step: queues.ChatStep, link_id: str) -> None:
     """Queue the end of a drop, once, if all units are sold and no alerts are pending."""
-    account = payment_rows.alert_counts(tx, link_id)
+    account = payment_rows.alert_counts(step.tx, link_id)
     if account is None or account.is_summed_up:
         return
-    counts = _counts_at_end(tx, queues, account)
-    if counts is None or not payment_rows.mark_summed_up(tx, link_id):
+    counts = _counts_at_end(step, account)
+    if counts is None or not payment_rows.mark_summed_up(step.tx, link_id):
         return
     link, (sold, lost, oversold) = account.link, counts
-    seller = seller_rows.find_seller(tx, link.seller_id)
+    seller = seller_rows.find_seller(step.tx, link.seller_id)
     language = seller.language if seller else translations.choose(None)
     name = replies.escaped(link.spec.name, _NAME)
     lines = [translations.t(language, "drop-sold", name=name, sold=sold)]
@@ -92,13 +85,13 @@ def announce_ended_drop(
     keyboard = replies.markup(
         ((replies.text_button(language, "button-show-card", "card", link.id),),)
     )
-    is_silent = link.alerts != "on" or is_quiet(seller, now)
+    is_silent = link.alerts != "on" or is_quiet(seller, step.now)
     message = payloads.TextMessage("\n".join(lines), language, keyboard, is_silent=is_silent)
-    outbox.put(tx, queues.messages, str(link.chat_id), message, now, priority=queue_policy.ALERT)
+    link_rows.put_message(step, str(link.chat_id), message, queue_policy.ALERT)
 
 
 def _counts_at_end(
-    tx: database.Transaction, queues: queues.Queues, account: payment_rows.AlertCounts
+    step: queues.ChatStep, account: payment_rows.AlertCounts
 ) -> tuple[int, int, int] | None:
     """Return the units sold at a drop's end, the lost alerts and the oversold payments.
 
@@ -114,11 +107,11 @@ def _counts_at_end(
     settled = account.delivered + account.muted
     lost = []
     if settled < paid:
-        given_up = given_up_payments(tx, queues, str(link.chat_id))
+        given_up = given_up_payments(step, str(link.chat_id))
         lost = [one for one in given_up if one.link_id == link.id and _counts(one)]
     if settled + len(lost) < paid:
         return None
-    oversold, oversold_units = payment_rows.count_oversold(tx, link.id)
+    oversold, oversold_units = payment_rows.count_oversold(step.tx, link.id)
     sold = link.units_sold - oversold_units
     lost_sold = sum(not payment.oversold for payment in lost)
     return (sold, lost_sold, oversold) if sold >= units else None
@@ -137,39 +130,39 @@ def is_quiet(seller: drafts.Seller | None, now: int) -> bool:
         return False
 
 
-def newest_undelivered(
-    tx: database.Transaction, queues: queues.Queues, lane: str
-) -> list[queries.StoredMessage]:
+def newest_undelivered(step: queues.ChatStep, lane: str) -> list[queries.StoredMessage]:
     """Return a chat's dead and waiting alerts, newest first, at most MAX_LISTED of each."""
-    of_lane = partial(
-        queries.newest_of_lane, tx, queues.messages, lane, queue_policy.ALERT, most=MAX_LISTED
-    )
-    found = [*of_lane(queries.DEAD), *of_lane(queries.WAITING)]
+    found = _of_lane(step, lane, queries.DEAD, MAX_LISTED)
+    found += _of_lane(step, lane, queries.WAITING, MAX_LISTED)
     return sorted(found, key=lambda message: message.id, reverse=True)
 
 
-def count_undelivered(tx: database.Transaction, queues: queues.Queues, lane: str) -> int:
+def _of_lane(
+    step: queues.ChatStep, lane: str, state: str, most: int = queries.EVERY
+) -> list[queries.StoredMessage]:
+    """Return the newest alerts of a chat in a state."""
+    queue, priority = step.queues.messages, queue_policy.ALERT
+    return queries.newest_of_lane(step.tx, queue, lane, priority, state, most=most)
+
+
+def count_undelivered(step: queues.ChatStep, lane: str) -> int:
     """Count the dead and waiting alerts of a chat."""
     return sum(
-        queries.count_of_lane(tx, queues.messages, lane, queue_policy.ALERT, state)
+        queries.count_of_lane(step.tx, step.queues.messages, lane, queue_policy.ALERT, state)
         for state in (queries.DEAD, queries.WAITING)
     )
 
 
-def given_up_payments(
-    tx: database.Transaction, queues: queues.Queues, lane: str
-) -> list[payloads.AlertPayment]:
+def given_up_payments(step: queues.ChatStep, lane: str) -> list[payloads.AlertPayment]:
     """Return the payments of a chat's dead alerts."""
-    dead = queries.newest_of_lane(tx, queues.messages, lane, queue_policy.ALERT, queries.DEAD)
+    dead = _of_lane(step, lane, queries.DEAD)
     return [payment for message in dead for payment in payments_of(message.body)]
 
 
-def resend(tx: database.Transaction, queues: queues.Queues, lane: str, now: int) -> int:
+def resend(step: queues.ChatStep, lane: str) -> int:
     """Requeue the newest MAX_RESENT dead alerts in their old order; return their number."""
-    dead = queries.newest_of_lane(
-        tx, queues.messages, lane, queue_policy.ALERT, queries.DEAD, most=MAX_RESENT
-    )
-    return sum(outbox.revive(tx, queues.messages, one.id, now) for one in reversed(dead))
+    dead, queue = _of_lane(step, lane, queries.DEAD, MAX_RESENT), step.queues.messages
+    return sum(outbox.revive(step.tx, queue, one.id, step.now) for one in reversed(dead))
 
 
 def has_words(alert: payloads.Alert) -> bool:
@@ -191,61 +184,47 @@ def current_alert(tx: database.Transaction, alert: payloads.Alert) -> payloads.A
 
 
 def record_sent(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    place: post_rows.MessagePlace,
-    alert: payloads.Alert,
-    now: int,
+    step: queues.ChatStep, place: post_rows.MessagePlace, alert: payloads.Alert
 ) -> None:
     """Store a sent alert if it shows words; edit it if they were hidden during sending."""
     if not has_words(alert):
         return
-    message_rows.save_alert(tx, place, alert, now)
-    shown = current_alert(tx, alert)
+    message_rows.save_alert(step.tx, place, alert, step.now)
+    shown = current_alert(step.tx, alert)
     if shown != alert:
-        _put(tx, queues, place, shown, now)
+        _put(step, place, shown)
 
 
 def rewrite_alert(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    found: payment_marks.FoundPayment,
-    tapped: post_rows.MessagePlace | None,
-    now: int,
+    step: queues.ChatStep, found: payment_marks.FoundPayment, tapped: post_rows.MessagePlace | None
 ) -> bool:
     """Rewrite the alerts of a payment, including the tapped message.
 
     Return True if the tapped message is such an alert.
     """
-    message_id = message_rows.message_of(tx, *found.ids)
+    message_id = message_rows.message_of(step.tx, *found.ids)
     places = [] if tapped is None else [tapped]
     if message_id is not None:
-        lane = str(link_rows.get_link(tx, found.link_id).chat_id)
+        lane = str(link_rows.get_link(step.tx, found.link_id).chat_id)
         places.append(post_rows.MessagePlace(lane, message_id))
     is_tapped_written = False
     for place in dict.fromkeys(places):
-        alert = message_rows.find_alert(tx, place)
+        alert = message_rows.find_alert(step.tx, place)
         # another message may have this id, because a new bot reuses ids
         if alert and any(
             (one.link_id, one.transaction_id) == (found.link_id, found.ids[1])
             for one in alert.payments
         ):
-            _put(tx, queues, place, current_alert(tx, alert), now)
+            _put(step, place, current_alert(step.tx, alert))
             is_tapped_written |= place == tapped
     return is_tapped_written
 
 
-def _put(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    place: post_rows.MessagePlace,
-    alert: payloads.Alert,
-    now: int,
-) -> None:
+def _put(step: queues.ChatStep, place: post_rows.MessagePlace, alert: payloads.Alert) -> None:
     reply = alert_text.alert_reply(alert.payments, alert.language)
     keyboard, place_id = replies.markup(reply.rows), place.message_id
     message = payloads.TextMessage(reply.text, alert.language, keyboard, place_id)
-    outbox.put(tx, queues.messages, place.lane, message, now)
+    link_rows.put_message(step, place.lane, message, queue_policy.REPLY)
 
 
 # Claims. The first claims of a link have separate messages, the others are in the link's digest: a
@@ -265,71 +244,56 @@ DIGEST_PAUSE, DOUBTFUL_PAUSE = 5 * 60 * 1000, 60 * 60 * 1000
 
 
 def announce_claim(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    link: link_rows.PaymentLink,
-    claim: claim_rows.Claim,
-    now: int,
+    step: queues.ChatStep, link: link_rows.PaymentLink, claim: claim_rows.Claim
 ) -> None:
     """Queue the alert of a claim, with sound unless the request's alerts are silent.
 
     If too many claims are waiting, the claim goes into its link's digest instead, which sounds
     again after a pause.
     """
-    of_link, of_seller = claim_rows.count_alone(tx, link, now)
+    of_link, of_seller = claim_rows.count_alone(step.tx, link, step.now)
     if claim.is_doubtful or of_link >= OWN_MESSAGES or of_seller >= OWN_OF_SELLER:
         pause = DOUBTFUL_PAUSE if claim.is_doubtful else DIGEST_PAUSE
-        sound_digest(tx, queues, link.id, now, pause)
+        sound_digest(step, link.id, pause)
     else:
-        claim_rows.set_alone(tx, claim.id)
-        put_claim_alert(tx, queues, claim, now)
+        claim_rows.set_alone(step.tx, claim.id)
+        put_claim_alert(step, claim)
 
 
-def sound_digest(
-    tx: database.Transaction, queues: queues.Queues, link_id: str, now: int, pause: int
-) -> None:
+def sound_digest(step: queues.ChatStep, link_id: str, pause: int) -> None:
     """Queue a link's digest as a new message, with a pause after the previous one.
 
     During the pause the previous message is edited. If a new message is already queued, nothing is
     needed: its content is read when it is sent.
     """
-    digest = claim_rows.find_digest(tx, link_id)
+    digest = claim_rows.find_digest(step.tx, link_id)
     if digest.sending:
         return
-    due_at = now if digest.sounded_at is None else digest.sounded_at + pause
-    if due_at <= now:
-        send_digest(tx, queues, digest, now)
+    due_at = step.now if digest.sounded_at is None else digest.sounded_at + pause
+    if due_at <= step.now:
+        send_digest(step, digest)
         return
-    claim_rows.save_digest(tx, replace(digest, due_at=min(due_at, digest.due_at or due_at)))
-    claim_cards.refresh_digest(tx, queues, link_id, now)
+    claim_rows.save_digest(step.tx, replace(digest, due_at=min(due_at, digest.due_at or due_at)))
+    claim_cards.refresh_digest(step, link_id)
 
 
-def send_digest(
-    tx: database.Transaction, queues: queues.Queues, digest: claim_rows.Digest, now: int
-) -> None:
+def send_digest(step: queues.ChatStep, digest: claim_rows.Digest) -> None:
     """Queue a link's digest as a new message, silent in quiet hours."""
-    link, seller = claim_cards.link_and_seller(tx, digest.link_id)
-    is_silent = link.alerts != "on" or is_quiet(seller, now)
-    key = outbox.new_id(now)
+    link, seller = claim_cards.link_and_seller(step.tx, digest.link_id)
+    is_silent = link.alerts != "on" or is_quiet(seller, step.now)
+    key = outbox.new_id(step.now)
     body = payloads.ClaimDigest(link.id, seller.language, is_new=True, is_silent=is_silent)
-    outbox.put(
-        tx, queues.messages, str(link.chat_id), body, now, key=key, priority=queue_policy.ALERT
-    )
-    claim_rows.save_digest(tx, replace(digest, sounded_at=now, due_at=None, sending=key))
+    link_rows.put_message(step, str(link.chat_id), body, queue_policy.ALERT, key=key)
+    claim_rows.save_digest(step.tx, replace(digest, sounded_at=step.now, due_at=None, sending=key))
 
 
 def put_claim_alert(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    claim: claim_rows.Claim,
-    now: int,
-    *,
-    is_reminder: bool = False,
+    step: queues.ChatStep, claim: claim_rows.Claim, *, is_reminder: bool = False
 ) -> None:
     """Queue the separate message of a claim, silent in quiet hours."""
-    link, seller = claim_cards.link_and_seller(tx, claim.link_id)
-    is_silent = link.alerts != "on" or is_quiet(seller, now)
+    link, seller = claim_cards.link_and_seller(step.tx, claim.link_id)
+    is_silent = link.alerts != "on" or is_quiet(seller, step.now)
     alert = payloads.ClaimAlert(
         claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder
     )
-    outbox.put(tx, queues.messages, str(link.chat_id), alert, now, priority=queue_policy.ALERT)
+    link_rows.put_message(step, str(link.chat_id), alert, queue_policy.ALERT)

@@ -36,10 +36,11 @@ def claim_reply(
 ) -> replies.Reply:
     """Render a claim with its state at `now` (epoch ms), and its buttons."""
     language, state, is_waiting = seller.language, claim.state, claim.is_waiting(now)
+    standing = "lapsed" if state == claim_rows.WAITING and not is_waiting else state
     moment = moments.short_text(claim.lapses_at, seller.zone, language)
     head = translations.t(
         language,
-        "claims-lapsed" if state == claim_rows.WAITING and not is_waiting else f"claims-{state}",
+        f"claims-{standing}",
         amount=claim_amount(claim, language),
         name=replies.escaped(link.spec.name, _NAME),
         how=payment_lines.way_text(claim.kind, language),
@@ -152,94 +153,71 @@ def link_and_seller(
     )
 
 
-def show_claim(tx: database.Transaction, queues: queues.Queues, claim_id: str, now: int) -> None:
+def show_claim(step: queues.ChatStep, claim_id: str) -> None:
     """Queue the edit that shows a claim's current state in its separate message, if it has one.
 
     The edit has the alert class, which keeps the order: an alert of the payment that replaces the
     claim's message comes later. If the claim is in a digest, the digest is updated.
     """
-    claim = claim_rows.find_claim(tx, claim_id)
+    claim = claim_rows.find_claim(step.tx, claim_id)
     if claim is not None and not claim.alone:
-        refresh_digest(tx, queues, claim.link_id, now)
+        refresh_digest(step, claim.link_id)
     if claim is None or claim.message_id is None:
         return
-    link, seller = link_and_seller(tx, claim.link_id)
-    reply, language = claim_reply(claim, link, seller, now), seller.language
+    link, seller = link_and_seller(step.tx, claim.link_id)
+    reply, language = claim_reply(claim, link, seller, step.now), seller.language
     message = payloads.TextMessage(
         reply.text, language, replies.markup(reply.rows), claim.message_id
     )
-    outbox.put(tx, queues.messages, str(link.chat_id), message, now, priority=queue_policy.ALERT)
+    link_rows.put_message(step, str(link.chat_id), message, queue_policy.ALERT)
 
 
-def record_sent(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    claim_id: str,
-    place: post_rows.MessagePlace,
-    now: int,
-) -> None:
+def record_sent(step: queues.ChatStep, claim_id: str, place: post_rows.MessagePlace) -> None:
     """Store the message that shows a claim, and remove the buttons of the previous one.
 
     If the claim was decided during sending, the message is updated.
     """
-    claim = claim_rows.find_claim(tx, claim_id)
+    claim = claim_rows.find_claim(step.tx, claim_id)
     if claim is None:
         return
-    move_to(tx, queues, claim, place, now)
-    if not claim.is_open(now):
-        show_claim(tx, queues, claim_id, now)
+    move_to(step, claim, place)
+    if not claim.is_open(step.now):
+        show_claim(step, claim_id)
 
 
-def move_to(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    claim: claim_rows.Claim,
-    place: post_rows.MessagePlace,
-    now: int,
-) -> None:
+def move_to(step: queues.ChatStep, claim: claim_rows.Claim, place: post_rows.MessagePlace) -> None:
     """Store a claim's separate message, and remove the buttons of the previous one."""
     if claim.message_id == place.message_id:
         return
     if claim.message_id is not None:
         before = post_rows.MessagePlace(place.lane, claim.message_id)
-        message_rows.remove_buttons(tx, queues, before, now)
-    claim_rows.set_message(tx, claim.id, place.message_id)
+        message_rows.remove_buttons(step, before)
+    claim_rows.set_message(step.tx, claim.id, place.message_id)
 
 
-def refresh_digest(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
+def refresh_digest(step: queues.ChatStep, link_id: str) -> None:
     """Queue the edit of a link's digest, if it has a digest and no edit is waiting."""
-    digest = claim_rows.find_digest(tx, link_id)
+    digest = claim_rows.find_digest(step.tx, link_id)
     if digest.message_id is None or digest.editing or digest.sending:
         return
-    link, seller = link_and_seller(tx, link_id)
-    key, body = outbox.new_id(now), payloads.ClaimDigest(link_id, seller.language)
-    outbox.put(
-        tx, queues.messages, str(link.chat_id), body, now,
-        key=key, priority=queue_policy.NOTICE, due_at=now + EDIT_DELAY,
-    )  # fmt: skip
-    claim_rows.save_digest(tx, replace(digest, editing=key))
+    link, seller = link_and_seller(step.tx, link_id)
+    key, body = outbox.new_id(step.now), payloads.ClaimDigest(link_id, seller.language)
+    link_rows.put_message(step, str(link.chat_id), body, key=key, due_at=step.now + EDIT_DELAY)
+    claim_rows.save_digest(step.tx, replace(digest, editing=key))
 
 
-def record_digest(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    link_id: str,
-    place: post_rows.MessagePlace,
-    now: int,
-) -> None:
+def record_digest(step: queues.ChatStep, link_id: str, place: post_rows.MessagePlace) -> None:
     """Store the message that shows a digest, and delete the previous one.
 
     The digest is edited once more, because claims may have changed during sending.
     """
-    digest = claim_rows.find_digest(tx, link_id)
+    digest = claim_rows.find_digest(step.tx, link_id)
     if digest.message_id == place.message_id:
         return
     if digest.message_id is not None:
-        message_rows.remove_buttons(
-            tx, queues, post_rows.MessagePlace(place.lane, digest.message_id), now
-        )
-    claim_rows.save_digest(tx, replace(digest, message_id=place.message_id))
-    refresh_digest(tx, queues, link_id, now)
+        message_rows.remove_buttons(step, post_rows.MessagePlace(place.lane, digest.message_id))
+    claim_rows.save_digest(step.tx, replace(digest, message_id=place.message_id))
+    refresh_digest(step, link_id)
 
 
 def digest_of(tx: database.Transaction, link_id: str, now: int) -> replies.Reply:

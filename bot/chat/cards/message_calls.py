@@ -165,6 +165,7 @@ class MessageCalls:
     def record(self, tx: database.Transaction, call: Call, lane: str, sent: SentMessage) -> None:
         """Store the content of a sent message, in the transaction that settles the call."""
         shows, place = call.shows, call.place
+        step = queues.Step(tx, self._queues, self._now())
         if place is None and sent.message_id is not None:
             place = post_rows.MessagePlace(lane, sent.message_id)
         if place is None:
@@ -174,16 +175,16 @@ class MessageCalls:
         elif place.message_id and "reply_markup" in call.args:
             message_rows.save_text(tx, place, _text_key(call), self._now())
         if call.asks:
-            message_rows.record_question(tx, self._queues, place, self._now())
+            message_rows.record_question(step, place)
         if call.claim_id is not None:
-            claim_cards.record_sent(tx, self._queues, call.claim_id, place, self._now())
+            claim_cards.record_sent(step, call.claim_id, place)
         if call.digest_of is not None:
-            claim_cards.record_digest(tx, self._queues, call.digest_of, place, self._now())
+            claim_cards.record_digest(step, call.digest_of, place)
         if shows is None:
             if call.place is not None:
                 post_rows.mark_replaced(tx, place)
         elif shows.gone:
-            self._share_picture(tx, shows, sent.file_id)
+            _share_picture(step, shows, sent.file_id)
             post_rows.delete_post(tx, place)
         else:
             post_id = shows.post_id
@@ -192,30 +193,31 @@ class MessageCalls:
             post_rows.record_shown(tx, post_id, shows.seen)
             if shows.refused is not None:
                 post_rows.record_refusal(tx, place, shows.refused, self._now())
-            self._share_picture(tx, shows, sent.file_id)
+            _share_picture(step, shows, sent.file_id)
             if call.place is None:
-                self._catch_up(tx, place)
+                _catch_up(step, place)
 
-    def _share_picture(
-        self, tx: database.Transaction, shows: ShownRequest, file_id: str | None
-    ) -> None:
-        """Store the picture of a seller's card, and refresh the shared cards that use it."""
-        link_id, picture = shows.link_id, shows.seen.picture
-        if shows.own != post_rows.OWN or not picture or not file_id:
-            return
-        if (file_id, picture) != post_rows.card_picture(tx, link_id):
-            post_rows.save_card_picture(tx, link_id, file_id, picture)
-            post_rows.refresh_shared(tx, self._queues, link_id, picture, self._now())
 
-    def _catch_up(self, tx: database.Transaction, place: post_rows.MessagePlace) -> None:
-        """Queue the refresh of a new card if its request changed during sending."""
-        post, now = post_rows.post_at(tx, place), self._now()
-        if post is None or post.own != post_rows.OWN:
-            return
-        view = views.view_of(tx, link_rows.get_link(tx, post.link_id), post_rows.OWN, now)
-        picture = post.seen.picture if post.refused == view.seen.picture else view.seen.picture
-        if post.seen != replace(view.seen, picture=picture):
-            post_rows.refresh_one(tx, self._queues, post, now)
+def _share_picture(step: queues.ChatStep, shows: ShownRequest, file_id: str | None) -> None:
+    """Store the picture of a seller's card, and refresh the shared cards that use it."""
+    link_id, picture = shows.link_id, shows.seen.picture
+    if shows.own != post_rows.OWN or not picture or not file_id:
+        return
+    if (file_id, picture) != post_rows.card_picture(step.tx, link_id):
+        post_rows.save_card_picture(step.tx, link_id, file_id, picture)
+        post_rows.refresh_shared(step, link_id, picture)
+
+
+def _catch_up(step: queues.ChatStep, place: post_rows.MessagePlace) -> None:
+    """Queue the refresh of a new card if its request changed during sending."""
+    post = post_rows.post_at(step.tx, place)
+    if post is None or post.own != post_rows.OWN:
+        return
+    link = link_rows.get_link(step.tx, post.link_id)
+    view = views.view_of(step.tx, link, post_rows.OWN, step.now)
+    picture = post.seen.picture if post.refused == view.seen.picture else view.seen.picture
+    if post.seen != replace(view.seen, picture=picture):
+        post_rows.refresh_one(step, post)
 
 
 def _text(payload: payloads.TextMessage, lane: str) -> Call:

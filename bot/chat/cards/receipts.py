@@ -11,7 +11,6 @@ from bot.chat.model import moments, payloads, payment, queues, replies, request_
 from bot.chat.store import link_rows, receipt_rows
 from bot.core.database import database
 from bot.core.money import amounts
-from bot.core.outbox import outbox, queue_policy
 from bot.core.text import sanitize, translations
 from bot.interface import answers
 
@@ -244,51 +243,34 @@ SENT, PAID_BACK, CODE = "sent", "paidBack", "code"
 """Events that a buyer is notified of: the goods were sent, paid back, or a code arrived."""
 
 
-def notify_owner(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    key: receipt_rows.ReceiptKey,
-    event: str,
-    now: int,
-) -> bool:
+def notify_owner(step: queues.ChatStep, key: receipt_rows.ReceiptKey, event: str) -> bool:
     """Queue the notice of an event to the buyer; False if nobody keeps the receipt.
 
     Call this only after the service has recorded the event. The queued notice contains neither the
     seller's words nor delivered goods. They are fetched when it is sent, and nothing is sent if the
     seller has undone the event by then.
     """
-    owner = receipt_rows.owner_of(tx, *key)
+    owner = receipt_rows.owner_of(step.tx, *key)
     if owner is None:
         return False
-    _put(tx, queues, owner, payloads.BuyerNotice(*key, owner.language, event), now)
+    link_rows.put_message(
+        step, str(owner.account_id), payloads.BuyerNotice(*key, owner.language, event)
+    )
     return True
 
 
-def notify_waiting(
-    tx: database.Transaction, queues: queues.Queues, request_id: str, served: int, now: int
-) -> None:
+def notify_waiting(step: queues.ChatStep, request_id: str, served: int) -> None:
     """Queue notices to buyers who waited for a code; those still waiting when it is sent get none.
 
     Call this after codes were added to a request or replaced by other goods; `served` is the last
     unit that may have its goods now. Only the receipt shows whether a buyer is served. A buyer gets
     one notice, even if codes are added several times before it is sent. A file follows the notice.
     """
-    waited = receipt_rows.end_waits(tx, request_id, served)
-    has_file = bool(waited) and telegram_file(tx, request_id) is not None
+    waited = receipt_rows.end_waits(step.tx, request_id, served)
+    has_file = bool(waited) and telegram_file(step.tx, request_id) is not None
     for one in waited:
-        language = one.owner.language
-        _put(tx, queues, one.owner, payloads.BuyerNotice(*one.key, language, CODE), now)
+        lane, language = str(one.owner.account_id), one.owner.language
+        link_rows.put_message(step, lane, payloads.BuyerNotice(*one.key, language, CODE))
         if has_file:
             file = payloads.ReceiptMessage(*one.key, language, is_file=True)
-            _put(tx, queues, one.owner, file, now)
-
-
-def _put(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    owner: receipt_rows.ReceiptOwner,
-    body: payloads.MessagePayload,
-    now: int,
-) -> None:
-    lane = str(owner.account_id)
-    outbox.put(tx, queues.messages, lane, body, now, priority=queue_policy.NOTICE)
+            link_rows.put_message(step, lane, file)

@@ -14,12 +14,11 @@ from functools import partial
 import structlog
 
 from bot.chat.cards import alerts, card_text, claim_cards, payment_lines, request_card
-from bot.chat.model import drafts, jobs, moments, payloads, replies, zones
-from bot.chat.model.queues import BACKGROUND, Queues
+from bot.chat.model import drafts, jobs, moments, payloads, queues, replies, zones
 from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database
-from bot.core.outbox import lanes, outbox, queue_policy
+from bot.core.outbox import lanes
 from bot.core.text import translations
 
 log = structlog.get_logger()
@@ -35,7 +34,9 @@ BATCH = 50
 class Schedule:
     """Performs due work; `now` in epoch ms."""
 
-    def __init__(self, db: database.Database, queues: Queues, now: Callable[[], int]) -> None:
+    def __init__(
+        self, db: database.Database, queues: queues.Queues, now: Callable[[], int]
+    ) -> None:
         self._db = db
         self._queues = queues
         self._now = now
@@ -68,32 +69,36 @@ class Schedule:
         """
         now = self._now()
         for enqueue in DUE_WORK:
-            while await self._db.bulk(partial(enqueue, queues=self._queues, now=now)):
+            while await self._db.bulk(partial(self._perform, enqueue, now)):
                 pass
         due_at = await self._db.read(post_rows.next_due)
         wait = self._longest_wait if due_at is None else (due_at - self._now()) / 1000
         return min(max(wait, 0.0), self._longest_wait)
 
+    def _perform(
+        self, enqueue: Callable[[queues.ChatStep], int], now: int, tx: database.Transaction
+    ) -> int:
+        return enqueue(queues.Step(tx, self._queues, now))
 
-def refresh_due_cards(tx: database.Transaction, queues: Queues, now: int) -> int:
+
+def refresh_due_cards(step: queues.ChatStep) -> int:
     """Queue the refresh of up to BATCH links whose scheduled change is due at `now` (epoch ms).
 
     Return their number. If units are reserved, a check is queued too, because only the service
     knows whether they were sold.
     """
-    due = post_rows.claim_due(tx, now, BATCH)
+    due = post_rows.claim_due(step.tx, step.now, BATCH)
     for link_id in due:
-        link = link_rows.get_link(tx, link_id)
-        post_rows.refresh(tx, queues, link_id, now)
+        link = link_rows.get_link(step.tx, link_id)
+        post_rows.refresh(step, link_id)
         if link.state == link_rows.LIVE and link.answer and link.answer.reserved_units:
-            lane, job = f"{BACKGROUND}{link_id}", jobs.CheckRequest(link_id)
-            outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
+            link_rows.put_job(step, jobs.CheckRequest(link_id))
     return len(due)
 
 
-def retry_pictures(tx: database.Transaction, queues: Queues, now: int) -> int:
+def retry_pictures(step: queues.ChatStep) -> int:
     """Queue another attempt at up to BATCH pictures that Telegram refused; return their number."""
-    return post_rows.retry_pictures(tx, queues, now, BATCH)
+    return post_rows.retry_pictures(step, BATCH)
 
 
 # Reminders and digests of claims.
@@ -103,43 +108,43 @@ MOST_REMINDERS = 3
 """Maximum reminders of one claim; after that only `/payments` shows the claim."""
 
 
-def enqueue_digests(tx: database.Transaction, queues: Queues, now: int) -> int:
+def enqueue_digests(step: queues.ChatStep) -> int:
     """Queue the digests due at `now` (epoch ms), at most BATCH; return their number."""
-    due = claim_rows.due_digests(tx, now, BATCH)
+    due = claim_rows.due_digests(step.tx, step.now, BATCH)
     for digest in due:
-        alerts.send_digest(tx, queues, digest, now)
+        alerts.send_digest(step, digest)
     return len(due)
 
 
-def enqueue_reminders(tx: database.Transaction, queues: Queues, now: int) -> int:
+def enqueue_reminders(step: queues.ChatStep) -> int:
     """Queue the reminders due at `now` (epoch ms), at most BATCH; return the number of claims.
 
     In quiet hours reminders wait until the end; lapsed claims get none.
     """
-    due = claim_rows.due_claims(tx, now, BATCH)
+    due = claim_rows.due_claims(step.tx, step.now, BATCH)
     for claim in due:
-        _remind(tx, queues, claim, now)
+        _remind(step, claim)
     return len(due)
 
 
-def _remind(tx: database.Transaction, queues: Queues, claim: claim_rows.Claim, now: int) -> None:
-    _, seller = claim_cards.link_and_seller(tx, claim.link_id)
-    if not claim.is_waiting(now):
-        claim_rows.set_reminder(tx, claim, claim.reminders, None)
-        claim_cards.show_claim(tx, queues, claim.id, now)
+def _remind(step: queues.ChatStep, claim: claim_rows.Claim) -> None:
+    _, seller = claim_cards.link_and_seller(step.tx, claim.link_id)
+    if not claim.is_waiting(step.now):
+        claim_rows.set_reminder(step.tx, claim, claim.reminders, None)
+        claim_cards.show_claim(step, claim.id)
         return
-    if seller.quiet is not None and alerts.is_quiet(seller, now):
-        later = moments.next_epoch_at(seller.quiet[1], now, seller.zone or zones.UTC_ZONE)
-        claim_rows.set_reminder(tx, claim, claim.reminders, later)
+    if seller.quiet is not None and alerts.is_quiet(seller, step.now):
+        later = moments.next_epoch_at(seller.quiet[1], step.now, seller.zone or zones.UTC_ZONE)
+        claim_rows.set_reminder(step.tx, claim, claim.reminders, later)
         return
     number = claim.reminders + 1
-    next_at = now + alerts.REMIND_AFTER if number < MOST_REMINDERS else claim.lapses_at
-    if not claim_rows.set_reminder(tx, claim, number, min(next_at, claim.lapses_at)):
+    next_at = step.now + alerts.REMIND_AFTER if number < MOST_REMINDERS else claim.lapses_at
+    if not claim_rows.set_reminder(step.tx, claim, number, min(next_at, claim.lapses_at)):
         return
     if claim.alone:
-        alerts.put_claim_alert(tx, queues, claim, now, is_reminder=True)
+        alerts.put_claim_alert(step, claim, is_reminder=True)
     else:
-        alerts.sound_digest(tx, queues, claim.link_id, now, alerts.REMIND_AFTER)
+        alerts.sound_digest(step, claim.link_id, alerts.REMIND_AFTER)
 
 
 # The optional daily summary: revenue by request, sent at a local time each day.
@@ -159,25 +164,25 @@ _NAME = 60
 """Maximum UTF-16 units of a request's name."""
 
 
-def enqueue_summaries(tx: database.Transaction, queues: Queues, now: int) -> int:
+def enqueue_summaries(step: queues.ChatStep) -> int:
     """Queue the summaries due at `now` (epoch ms), at most BATCH, and return their number.
 
     Summaries missed while the bot was stopped are sent as one. Paused chats get none, because all
     of them would arrive once the chat is resumed.
     """
-    due = seller_rows.summaries_due(tx, now, LONGEST_DAY, BATCH)
+    due = seller_rows.summaries_due(step.tx, step.now, LONGEST_DAY, BATCH)
     for awaiting in due:
         seller, lane = awaiting.seller, str(awaiting.seller_id)
-        span = _span(seller, now)
-        next_at = span[2] if span else now + SUMMARY_RETRY
-        is_ours = seller_rows.claim_summary(tx, awaiting, next_at)
-        if span is None or not is_ours or lanes.is_paused(tx, queues.messages, lane):
+        span = _span(seller, step.now)
+        next_at = span[2] if span else step.now + SUMMARY_RETRY
+        is_ours = seller_rows.claim_summary(step.tx, awaiting, next_at)
+        if span is None or not is_ours or lanes.is_paused(step.tx, step.queues.messages, lane):
             continue
-        days = payment_rows.revenue_between(tx, awaiting.seller_id, span[0], span[1])
-        text = summary_reply(days, seller.language, now).text
-        is_silent = alerts.is_quiet(seller, now)
+        days = payment_rows.revenue_between(step.tx, awaiting.seller_id, span[0], span[1])
+        text = summary_reply(days, seller.language, step.now).text
+        is_silent = alerts.is_quiet(seller, step.now)
         message = payloads.TextMessage(text, seller.language, is_silent=is_silent)
-        outbox.put(tx, queues.messages, lane, message, now, priority=queue_policy.NOTICE)
+        link_rows.put_message(step, lane, message)
     return len(due)
 
 

@@ -30,7 +30,7 @@ def apply_result(context: EventContext, result: flow.FormResult) -> None:
     is_replaced = pressed == question and bool(result.replies)
     if question is not None and not is_replaced:
         place = post_rows.MessagePlace(str(person.chat_id), question)
-        message_rows.remove_buttons(context.tx, context.queues, place, context.now)
+        message_rows.remove_buttons(context, place)
     if result.setting is not None:
         _save_setting(context, result.setting)
     if result.photo is not None:

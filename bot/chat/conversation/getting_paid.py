@@ -155,9 +155,9 @@ def _use_name(context: EventContext, key: str) -> None:
 
 def save_profile(context: EventContext, profile: drafts.Profile) -> None:
     """Save this person's profile if it changed."""
-    tx, seller_id, before = context.tx, context.person.id, context.seller.profile
+    seller_id, before = context.person.id, context.seller.profile
     if profile != before:
-        seller_rows.change_profile(tx, context.queues, seller_id, profile, context.now)
+        seller_rows.change_profile(context, seller_id, profile)
         changed = [
             name
             for name in drafts.PROFILE_FIELDS

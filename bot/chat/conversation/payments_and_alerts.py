@@ -143,7 +143,7 @@ def _decide(context: EventContext, claim: claim_rows.Claim, state: str, listed_i
     claim_rows.change_state(context.tx, claim, state, place)
     if place is not None:
         own = post_rows.MessagePlace(str(context.person.chat_id), place)
-        claim_cards.move_to(context.tx, context.queues, claim, own, context.now)
+        claim_cards.move_to(context, claim, own)
     confirms = state == claim_rows.CONFIRMING
     reply_to = context.reply_to(press)
     context.add_job(jobs.DecideClaim(claim.link_id, reply_to, claim.id, confirms, claim.state))
@@ -156,7 +156,7 @@ def _decide(context: EventContext, claim: claim_rows.Claim, state: str, listed_i
     elif listed_in:
         context.reply(incoming_page(context, 0))
     if not claim.alone:
-        claim_cards.refresh_digest(context.tx, context.queues, claim.link_id, context.now)
+        claim_cards.refresh_digest(context, claim.link_id)
     return context.text("claims-toast-confirming" if confirms else "claims-toast-rejecting")
 
 
@@ -244,7 +244,7 @@ def _mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -
     if is_new:
         _audit_mark(context, found, word)
     if is_new and mark == PAID_BACK:  # cards show the sums raised and earned
-        post_rows.refresh(tx, context.queues, found.link_id, now)
+        post_rows.refresh(context, found.link_id)
     return is_new
 
 
@@ -277,14 +277,13 @@ def _show_hidden(context: EventContext, found: payment_marks.FoundPayment, place
     tapped = None
     if message_id is not None:
         tapped = post_rows.MessagePlace(str(context.person.chat_id), message_id)
-    tx, queues, now = context.tx, context.queues, context.now
-    is_alert = alerts.rewrite_alert(tx, queues, found, tapped, now)
-    if is_alert:
+    if alerts.rewrite_alert(context, found, tapped):
         return True
     if place.startswith(payment_lines.ON_INCOMING):
         context.reply(incoming_page(context, int(place[1:])))
     elif place.startswith(payment_lines.ON_LIST):
-        sharing.show_payments(context, link_rows.get_link(tx, found.link_id), int(place[1:]))
+        link = link_rows.get_link(context.tx, found.link_id)
+        sharing.show_payments(context, link, int(place[1:]))
     elif place.startswith(payment_lines.FOUND_BY):
         show_found(context, payment_lines.typed_for(found, place))
     elif place != payment_lines.ON_DIGEST:
@@ -321,7 +320,7 @@ def handle_alerts_press(
         link_rows.set_alerts(context.tx, link.id, mode)
         details = {"name": link.spec.name, "alerts": [link.alerts, mode]}
         context.audit("request.edited", link.request_id or link.id, details)
-        post_rows.refresh(context.tx, context.queues, link.id, context.now)
+        post_rows.refresh(context, link.id)
         context.reply(_alert_menu(context, link, mode))
     return context.text(f"toast-alerts-{mode}")
 
@@ -343,8 +342,8 @@ def _alert_menu(context: EventContext, link: link_rows.PaymentLink, chosen: str)
 def show_undelivered(context: EventContext) -> None:
     """Show this chat's undelivered alerts with reasons, newest first."""
     lane = str(context.person.chat_id)
-    found = alerts.newest_undelivered(context.tx, context.queues, lane)
-    count = alerts.count_undelivered(context.tx, context.queues, lane)
+    found = alerts.newest_undelivered(context, lane)
+    count = alerts.count_undelivered(context, lane)
     lines: list[str] = []
     listed = 0
     for alert in found:
@@ -370,9 +369,9 @@ def show_undelivered(context: EventContext) -> None:
 def resend_undelivered(context: EventContext, _: replies.Action) -> str:
     """Queue this chat's undelivered alerts again; return the text of the answer."""
     lane = str(context.person.chat_id)
-    if alerts.resend(context.tx, context.queues, lane, context.now):
+    if alerts.resend(context, lane):
         show_undelivered(context)
-    is_waiting = alerts.count_undelivered(context.tx, context.queues, lane) > 0
+    is_waiting = alerts.count_undelivered(context, lane) > 0
     return context.text("toast-sent-again" if is_waiting else "toast-all-delivered")
 
 

@@ -9,7 +9,7 @@ from bot.chat.cards import card_text, menus, payment_texts, receipts
 from bot.chat.conversation import event_context, events
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.model import jobs, payloads, replies
-from bot.chat.model.queues import INLINE, RECEIPTS, Queues
+from bot.chat.model.queues import INLINE, RECEIPTS, Queues, Step
 from bot.chat.store import link_rows, payment_marks, post_rows, receipt_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queries
@@ -163,7 +163,7 @@ def handle_posted(
         tx, link.id, post_rows.MessagePlace(f"{INLINE}{event.message_id}", 0), post_rows.SHARED, now
     )
     post_rows.record_shown(tx, post.id, post_rows.PostContent(None, words))
-    post_rows.refresh_one(tx, queues, post, now)
+    post_rows.refresh_one(Step(tx, queues, now), post)
 
 
 def open_deep_link(context: EventContext, payload: str) -> bool:

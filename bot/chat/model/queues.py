@@ -28,8 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import Protocol
 
 from bot.chat.model import jobs, payloads
+from bot.core.database import database
 from bot.core.net import rates
 from bot.core.outbox import queue_policy
 
@@ -110,6 +112,30 @@ class Queues:
 
     def __iter__(self) -> Iterator[queue_policy.Queue]:
         return (getattr(self, field.name) for field in fields(self))
+
+
+class ChatStep(Protocol):
+    """A step of the chat's work in one transaction, such as an event or the outcome of a job."""
+
+    @property
+    def tx(self) -> database.Transaction: ...
+
+    @property
+    def queues(self) -> Queues:
+        """The queues that the step fills."""
+
+    @property
+    def now(self) -> int:
+        """Epoch ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step without an event or a job."""
+
+    tx: database.Transaction
+    queues: Queues
+    now: int
 
 
 def make_queues(

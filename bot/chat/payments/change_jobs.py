@@ -289,7 +289,7 @@ def _store_edit(outcome: Outcome[EditJob], answer: remote_request.RemoteRequest 
     shown = request_card.card_of(outcome.link, now)
     outcome.send(menus.saved_reply(shown, change, seller, now))
     if field is request_fields.UNITS:  # the last units of the drop may have been removed
-        alerts.announce_ended_drop(outcome.tx, outcome.queues, link.id, now)
+        alerts.announce_ended_drop(outcome, link.id)
 
 
 def _keep_unedited(

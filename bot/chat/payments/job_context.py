@@ -117,7 +117,7 @@ class Context:
 
         def work(tx: database.Transaction) -> None:
             if outbox.done(tx, self.queues.jobs, message, self.now()) and follow:
-                follow(Outcome(self, tx, message.body), *values)
+                follow(Outcome(self, tx, self.now(), message.body), *values)
 
         await self.db.transaction_until_stored(work)
 
@@ -173,7 +173,7 @@ class Context:
 
         def work(tx: database.Transaction) -> None:
             if outbox.retry(tx, queue, message, due_at, note, following=state) and follow:
-                follow(Outcome(self, tx, state.body), *values)
+                follow(Outcome(self, tx, self.now(), state.body), *values)
 
         await self.db.transaction_until_stored(work)
 
@@ -190,12 +190,9 @@ class Outcome(Generic[J_co]):
 
     context: Context
     tx: database.Transaction
+    now: int
+    """Epoch ms."""
     job: J_co
-
-    @property
-    def now(self) -> int:
-        """Return the time in epoch ms."""
-        return self.context.now()
 
     @property
     def language(self: Outcome[JobWithReply]) -> str:
@@ -233,13 +230,13 @@ class Outcome(Generic[J_co]):
         before = self.link
         if brings_goods or (answer is not None and answer.serves_more(before.answer)):
             request_id, served = before.request_id or "", remote_request.served_unit(answer)
-            receipts.notify_waiting(self.tx, self.queues, request_id, served, self.now)
+            receipts.notify_waiting(self, request_id, served)
         if answer is not None:
             link_rows.set_answer(self.tx, before.id, answer)
 
     def refresh(self: Outcome[jobs.Job]) -> None:
         """Queue the refresh of all posts of the link."""
-        post_rows.refresh(self.tx, self.queues, self.job.link_id, self.now)
+        post_rows.refresh(self, self.job.link_id)
 
     def mark_deleted(self: Outcome[jobs.Job]) -> None:
         """Mark the request as deleted, and release its picture."""

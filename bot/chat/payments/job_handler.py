@@ -166,4 +166,4 @@ class JobHandler:
         job = message.body
         if isinstance(job, jobs.Job) and link_rows.find_link(tx, job.link_id) is None:
             return
-        JOBS[type(job)].give_up(Outcome(self._context, tx, job))
+        JOBS[type(job)].give_up(Outcome(self._context, tx, self._context.now(), job))

@@ -96,7 +96,7 @@ def _conclude_claim(outcome: Outcome[jobs.DecideClaim], decision: Decision) -> N
     if decision.has_lapsed:
         claim_rows.lapse(outcome.tx, claim.id, now)
     if decision.state != claim_rows.UNDERPAID:
-        claim_cards.show_claim(outcome.tx, outcome.queues, claim.id, now)
+        claim_cards.show_claim(outcome, claim.id)
     if decision.text is not None:
         outcome.send_text(decision.text)
     elif decision.state == claim_rows.REJECTED and outcome.job.reply_to.message_id is None:
@@ -175,7 +175,7 @@ def _conclude_mark(outcome: Outcome[jobs.SendMark], way: str, sent: payment.Paym
     key = receipt_rows.ReceiptKey(outcome.job.request_id, outcome.job.transaction_id)
     if mark == payment.HIDDEN or not payment_marks.announce(tx, key, mark, *sent.noted(mark)):
         return
-    receipts.notify_owner(tx, outcome.queues, key, MARK_EVENTS[mark], outcome.now)
+    receipts.notify_owner(outcome, key, MARK_EVENTS[mark])
     if _reaches_owner(outcome.context, tx, key):
         way = "telegram"
     outcome.send_text(f"marks-{mark}-{way}")

@@ -16,7 +16,7 @@ from bot.chat.model import jobs, payloads, queues, remote_request
 from bot.chat.payments import request_changes
 from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, seller_rows
 from bot.core.database import database
-from bot.core.outbox import outbox, queue_policy
+from bot.core.outbox import queue_policy
 from bot.core.text import translations
 from bot.interface import parts
 
@@ -90,10 +90,11 @@ class PaymentRecorder:
         placeholder may stand for another payment. If the rest of an underpaid payment arrives, it
         replaces the underpaid payment and has its own alert.
         """
-        now = self._now()
+        step = self._step(tx)
+        now = step.now
         replaced = payment_rows.replace_placeholder(tx, link.id, payment, now - WEBHOOK_RETRIES)
         if replaced and payment.found:
-            post_rows.refresh(tx, self._queues, link.id, now)
+            post_rows.refresh(step, link.id)
             return False
         if (
             not replaced
@@ -101,66 +102,9 @@ class PaymentRecorder:
             and not payment_rows.replace_underpaid(tx, link.id, payment, now)
         ):
             return False
-        self._announce(tx, link, payment, left, now, repeated=replaced)
+        _announce(step, link, payment, left, repeated=replaced)
         tx.count("payments_told", "found" if payment.found else "webhook")
         return True
-
-    def _announce(
-        self,
-        tx: database.Transaction,
-        link: link_rows.PaymentLink,
-        payment: payment_rows.Payment,
-        left: int | None,
-        now: int,
-        *,
-        repeated: bool = False,
-    ) -> None:
-        """Queue the alert of a payment that was recorded at `now`, by which its buttons find it."""
-        queues = self._queues
-        if left is None and link.spec.units is not None:
-            left = link_rows.get_link(tx, link.id).left
-        answer = link.answer and _after(link.answer, payment, left)
-        if answer is None or answer == link.answer:
-            post_rows.refresh_cards(tx, queues, link.id, now)
-        else:
-            link_rows.set_answer(tx, link.id, answer)
-            post_rows.refresh(tx, queues, link.id, now)
-        claim_id = claim_message = None
-        if payment.underpaid:
-            claim_id = _record_underpaid(tx, link, payment, now)
-        else:
-            claim_message = _settle_claim(tx, queues, payment, now)
-        needs_seller = payment.oversold or payment.underpaid or payment.codes_waiting > 0
-        if link.alerts == "off" and not needs_seller:
-            payment_rows.count_alerts(tx, link.id, muted=0 if repeated else 1)
-            claim = _claim_of(tx, payment) if claim_message is not None else None
-            if claim is not None:  # no alert replaces its message
-                claim_cards.show_claim(tx, queues, claim.id, now)
-            alerts.announce_ended_drop(tx, queues, link.id, now)
-            return
-        sums = payment_rows.revenue_totals(tx, link.id)
-        alert = replace(
-            _alert(link, payment, left),
-            count=sums.earned_count + sums.refund_count + sums.settled_count,
-            repeated=repeated,
-            together=sums.earned,
-            to_refund=sums.to_refund,
-            refund_count=sums.refund_count,
-            settled_count=sums.settled_count,
-            at=payment_rows.received_at(tx, payment) if repeated else now,
-            claim_id=claim_id,
-            reached=goal_reached(tx, link, payment, sums),
-        )
-        seller = seller_rows.find_seller(tx, link.seller_id)
-        body = payloads.Alert(
-            (alert,),
-            seller.language if seller else translations.choose(None),
-            is_silent=link.alerts == "silent" or alerts.is_quiet(seller, now),
-            is_single=claim_message is not None,
-            message_id=claim_message,
-        )
-        lane = str(link.chat_id)
-        outbox.put(tx, queues.messages, lane, body, now, priority=queue_policy.ALERT)
 
     def record_missing(
         self, tx: database.Transaction, link_id: str, known: int, missing: int
@@ -176,25 +120,23 @@ class PaymentRecorder:
             return 0
         if request_changes.is_removal_uncertain(tx, self._queues, link_id):
             return 0
-        now = self._now()
+        step = self._step(tx)
         announced_at = payment_rows.settle_uncertain(tx, link_id, missing)
         if announced_at:
             for at in announced_at:
                 payment_rows.add_payment(tx, link_id, _placeholder(link), at)
             kind = "muted" if link.alerts == "off" else "delivered"
             payment_rows.count_alerts(tx, link_id, **{kind: len(announced_at)})
-            post_rows.refresh(tx, self._queues, link_id, now)
+            post_rows.refresh(step, link_id)
         for _ in range(missing - len(announced_at)):
             payment = _placeholder(link)
-            payment_rows.add_payment(tx, link_id, payment, now)
-            self._announce(tx, link_rows.get_link(tx, link_id), payment, None, now)
+            payment_rows.add_payment(tx, link_id, payment, step.now)
+            _announce(step, link_rows.get_link(tx, link_id), payment, None)
         return missing - len(announced_at)
 
     def check(self, tx: database.Transaction, link_id: str) -> None:
         """Queue the job that fetches a request and stores the service's answer."""
-        lane, job = f"{queues.BACKGROUND}{link_id}", jobs.CheckRequest(link_id)
-        queue, now = self._queues.jobs, self._now()
-        outbox.put(tx, queue, lane, job, now, priority=queue_policy.NOTICE)
+        link_rows.put_job(self._step(tx), jobs.CheckRequest(link_id))
 
     def record_claim(
         self, tx: database.Transaction, link: link_rows.PaymentLink, claim: claim_rows.Claim
@@ -203,14 +145,72 @@ class PaymentRecorder:
 
         If its payment was recorded earlier, there is nothing to decide.
         """
-        now = self._now()
+        step = self._step(tx)
         if payment_rows.is_checkout_paid(tx, link.id, claim.checkout_id):
             claim = replace(claim, state=claim_rows.PAID)
         claim_id = claim_rows.save_claim(tx, claim)
         stored = claim_rows.find_claim(tx, claim_id) if claim_id else None
-        if stored is not None and stored.is_waiting(now):
-            alerts.announce_claim(tx, self._queues, link, stored, now)
+        if stored is not None and stored.is_waiting(step.now):
+            alerts.announce_claim(step, link, stored)
         return claim_id is not None
+
+    def _step(self, tx: database.Transaction) -> queues.Step:
+        return queues.Step(tx, self._queues, self._now())
+
+
+def _announce(
+    step: queues.ChatStep,
+    link: link_rows.PaymentLink,
+    payment: payment_rows.Payment,
+    left: int | None,
+    *,
+    repeated: bool = False,
+) -> None:
+    """Queue the alert of a payment that was recorded now; its buttons find it by this time."""
+    tx, now = step.tx, step.now
+    if left is None and link.spec.units is not None:
+        left = link_rows.get_link(tx, link.id).left
+    answer = link.answer and _after(link.answer, payment, left)
+    if answer is None or answer == link.answer:
+        post_rows.refresh_cards(step, link.id)
+    else:
+        link_rows.set_answer(tx, link.id, answer)
+        post_rows.refresh(step, link.id)
+    claim_id = claim_message = None
+    if payment.underpaid:
+        claim_id = _record_underpaid(tx, link, payment, now)
+    else:
+        claim_message = _settle_claim(step, payment)
+    needs_seller = payment.oversold or payment.underpaid or payment.codes_waiting > 0
+    if link.alerts == "off" and not needs_seller:
+        payment_rows.count_alerts(tx, link.id, muted=0 if repeated else 1)
+        claim = _claim_of(tx, payment) if claim_message is not None else None
+        if claim is not None:  # no alert replaces its message
+            claim_cards.show_claim(step, claim.id)
+        alerts.announce_ended_drop(step, link.id)
+        return
+    sums = payment_rows.revenue_totals(tx, link.id)
+    alert = replace(
+        _alert(link, payment, left),
+        count=sums.earned_count + sums.refund_count + sums.settled_count,
+        repeated=repeated,
+        together=sums.earned,
+        to_refund=sums.to_refund,
+        refund_count=sums.refund_count,
+        settled_count=sums.settled_count,
+        at=payment_rows.received_at(tx, payment) if repeated else now,
+        claim_id=claim_id,
+        reached=goal_reached(tx, link, payment, sums),
+    )
+    seller = seller_rows.find_seller(tx, link.seller_id)
+    body = payloads.Alert(
+        (alert,),
+        seller.language if seller else translations.choose(None),
+        is_silent=link.alerts == "silent" or alerts.is_quiet(seller, now),
+        is_single=claim_message is not None,
+        message_id=claim_message,
+    )
+    link_rows.put_message(step, str(link.chat_id), body, queue_policy.ALERT)
 
 
 def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
@@ -357,20 +357,18 @@ def _record_underpaid(
     return claim.id
 
 
-def _settle_claim(
-    tx: database.Transaction, queues: queues.Queues, payment: payment_rows.Payment, now: int
-) -> int | None:
+def _settle_claim(step: queues.ChatStep, payment: payment_rows.Payment) -> int | None:
     """Store that a claim's payment is recorded; return the message that its alert replaces.
 
     If the seller confirmed the claim, the alert replaces the message with that button. Otherwise
     the buttons are removed from the claim's message, and the alert is a new message.
     """
-    claim = _claim_of(tx, payment)
-    if not claim or not claim_rows.change_state(tx, claim, claim_rows.PAID, claim.answered_in):
+    claim = _claim_of(step.tx, payment)
+    if not claim or not claim_rows.change_state(step.tx, claim, claim_rows.PAID, claim.answered_in):
         return None
     if payment.paid_by is not None:
-        claim_rows.set_arrived(tx, claim.id, payment.paid_by.amount, payment.paid_by.currency)
+        claim_rows.set_arrived(step.tx, claim.id, payment.paid_by.amount, payment.paid_by.currency)
     if claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED) and claim.answered_in:
         return claim.answered_in
-    claim_cards.show_claim(tx, queues, claim.id, now)
+    claim_cards.show_claim(step, claim.id)
     return None

@@ -280,7 +280,7 @@ def _save_form(outcome: Outcome[SellerAccountJob], draft: drafts.Draft | None) -
     question = seller_rows.save_draft(outcome.tx, chat_id, outcome.job.seller_id, draft, now)
     if question is not None:
         place = post_rows.MessagePlace(str(chat_id), question)
-        message_rows.remove_buttons(outcome.tx, outcome.queues, place, now)
+        message_rows.remove_buttons(outcome, place)
 
 
 def _seller(outcome: Outcome[SellerAccountJob]) -> drafts.Seller:

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from bot.chat.model import payloads, queues
-from bot.chat.store import post_rows
+from bot.chat.store import link_rows, post_rows
 from bot.core import errors
 from bot.core.database import database
-from bot.core.outbox import lanes, outbox, queries, queue_policy
+from bot.core.outbox import lanes, queries, queue_policy
 
 BARE = "-"
 """First character of the key of a message without buttons."""
@@ -67,41 +67,37 @@ ASKED = "SELECT question FROM drafts WHERE chat_id = :chat AND seller_id = :chat
 ASK = "UPDATE drafts SET question = :message_id WHERE chat_id = :chat AND seller_id = :chat"
 
 
-def record_question(
-    tx: database.Transaction, queues: queues.Queues, place: post_rows.MessagePlace, now: int
-) -> None:
+def record_question(step: queues.ChatStep, place: post_rows.MessagePlace) -> None:
     """Store that a message asks the current question of the form in its private chat.
 
     The buttons of the previous question are removed. If the form has ended in the meantime, the
     buttons of this message are removed instead.
     """
     chat = int(place.lane)
-    row = tx.one(ASKED, chat=chat)
+    row = step.tx.one(ASKED, chat=chat)
     if row is None:
-        remove_buttons(tx, queues, place, now)
+        remove_buttons(step, place)
     elif row["question"] != place.message_id:
-        tx.execute(ASK, chat=chat, message_id=place.message_id)
+        step.tx.execute(ASK, chat=chat, message_id=place.message_id)
         if row["question"] is not None:
-            remove_buttons(tx, queues, post_rows.MessagePlace(place.lane, row["question"]), now)
+            remove_buttons(step, post_rows.MessagePlace(place.lane, row["question"]))
 
 
-def remove_buttons(
-    tx: database.Transaction, queues: queues.Queues, place: post_rows.MessagePlace, now: int
-) -> None:
+def remove_buttons(step: queues.ChatStep, place: post_rows.MessagePlace) -> None:
     """Queue the removal of a message's buttons, unless it has none or its text changes first.
 
     A passing message is deleted.
     """
-    queue, lane = queues.messages, place.lane
-    shown = text_key_at(tx, place)
+    queue, lane = step.queues.messages, place.lane
+    shown = text_key_at(step.tx, place)
     if shown is None or shown.startswith(BARE):
         return
     most = MOST_WAITING * (2 if shown.startswith(PASSING) else 1)
-    if queries.count_of_lane(tx, queue, lane, queue_policy.NOTICE, queries.WAITING) >= most:
+    if queries.count_of_lane(step.tx, queue, lane, queue_policy.NOTICE, queries.WAITING) >= most:
         return
-    rested_at = lanes.stored(tx, queue, lane, "arrival_at")
+    rested_at = lanes.stored(step.tx, queue, lane, "arrival_at")
     body = payloads.ButtonRemoval(place.message_id, shown)
-    outbox.put(tx, queue, lane, body, now, priority=queue_policy.NOTICE, due_at=rested_at)
+    link_rows.put_message(step, lane, body, due_at=rested_at)
 
 
 KEPT_FOR = 90 * 24 * 3600 * 1000

@@ -82,76 +82,65 @@ class Post:
     """Key of the last picture that Telegram refused for this post."""
 
 
-def refresh(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
+def refresh(step: queues.ChatStep, link_id: str) -> None:
     """Queue the refresh of a link's posts, and schedule the link's next change by time alone.
 
     Call this in every transaction that changes a link, with `now` in epoch ms. Posts of a deleted
     link are updated a last time, then deleted from the table.
     """
-    _set_due(tx, link_id, now)
-    refresh_cards(tx, queues, link_id, now)
+    _set_due(step.tx, link_id, step.now)
+    refresh_cards(step, link_id)
 
 
-def refresh_cards(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
+def refresh_cards(step: queues.ChatStep, link_id: str) -> None:
     """Queue the refresh of a link's posts after a change that doesn't affect its answer."""
     own = 0
-    for row in tx.query(STALE, listing=link_id, shared=SHARED, own=OWN):
+    for row in step.tx.query(STALE, listing=link_id, shared=SHARED, own=OWN):
         own += row["own"] == OWN
         if row["underway"] is None and row["shown"] is not None and own <= LIVE_CARDS:
-            _put(tx, queues, row, now, now + REFRESH_DELAY[row["own"]])
+            _put(step, row, step.now + REFRESH_DELAY[row["own"]])
 
 
-def refresh_shared(
-    tx: database.Transaction, queues: queues.Queues, link_id: str, picture: str, now: int
-) -> None:
+def refresh_shared(step: queues.ChatStep, link_id: str, picture: str) -> None:
     """Queue the refresh of the inline posts that don't show `picture` yet; Telegram now has it."""
     sql = (
         f"SELECT posts.id, posts.lane, own {WITH_REFRESH}"
         " WHERE listing_id = :listing AND own = :shared AND queued.id IS NULL"
         " AND (picture IS NULL OR picture <> :picture)"
     )
-    rows = tx.query(sql, listing=link_id, shared=SHARED, picture=picture)
+    rows = step.tx.query(sql, listing=link_id, shared=SHARED, picture=picture)
     for row in rows:
-        _put(tx, queues, row, now, now)
+        _put(step, row, step.now)
 
 
-def refresh_one(tx: database.Transaction, queues: queues.Queues, post: Post, now: int) -> None:
+def refresh_one(step: queues.ChatStep, post: Post) -> None:
     """Queue the refresh of one post, without delay."""
-    _put(tx, queues, {"id": post.id, "lane": post.place.lane}, now, now)
+    _put(step, {"id": post.id, "lane": post.place.lane}, step.now)
 
 
-def retry_pictures(tx: database.Transaction, queues: queues.Queues, now: int, most: int) -> int:
+def retry_pictures(step: queues.ChatStep, most: int) -> int:
     """Queue another attempt at up to `most` refused pictures that are due; return their number.
 
     If a post shows a menu instead of its card, the attempt waits until the card is back.
     """
-    rows = tx.query(
+    rows = step.tx.query(
         "UPDATE posts SET retry_at = NULL WHERE retry_at <= :now AND id IN (SELECT id FROM posts"
         " WHERE retry_at <= :now AND shown IS NOT NULL ORDER BY retry_at LIMIT :most)"
         " RETURNING id, lane",
-        now=now,
+        now=step.now,
         most=most,
     )
     for row in rows:
-        _put(tx, queues, row, now, now, tries_picture=True)
+        _put(step, row, step.now, tries_picture=True)
     return len(rows)
 
 
 def _put(
-    tx: database.Transaction,
-    queues: queues.Queues,
-    row: database.Row,
-    now: int,
-    due_at: int,
-    *,
-    tries_picture: bool = False,
+    step: queues.ChatStep, row: database.Row, due_at: int, *, tries_picture: bool = False
 ) -> None:
-    key, body = outbox.new_id(now), payloads.Refresh(row["id"], tries_picture)
-    outbox.put(
-        tx, queues.messages, row["lane"], body, now,
-        key=key, priority=queue_policy.NOTICE, due_at=due_at,
-    )  # fmt: skip
-    tx.execute("UPDATE posts SET waiting = :key WHERE id = :id", id=row["id"], key=key)
+    key, body = outbox.new_id(step.now), payloads.Refresh(row["id"], tries_picture)
+    link_rows.put_message(step, row["lane"], body, key=key, due_at=due_at)
+    step.tx.execute("UPDATE posts SET waiting = :key WHERE id = :id", id=row["id"], key=key)
 
 
 def find_post(tx: database.Transaction, post_id: str) -> Post | None:

@@ -12,12 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias
 
 from bot.chat.forms import stored_draft
-from bot.chat.model import drafts, jobs, payout, request_spec
-from bot.chat.model.queues import BACKGROUND, Queues
+from bot.chat.model import drafts, jobs, payout, queues, request_spec
 from bot.chat.store import link_rows
 from bot.core import stored_json
 from bot.core.database import database
-from bot.core.outbox import outbox, queue_policy
 
 FIELDS = (
     "language, destination, pays_later, currency, prices, zone, quiet, summary,"
@@ -205,28 +203,25 @@ def save_profile(tx: database.Transaction, seller_id: int, profile: drafts.Profi
     return int(row["profile_version"]) if row else 0
 
 
-def change_profile(
-    tx: database.Transaction, queues: Queues, seller_id: int, profile: drafts.Profile, now: int
-) -> None:
+def change_profile(step: queues.ChatStep, seller_id: int, profile: drafts.Profile) -> None:
     """Store a seller's profile, and queue the job that sends it with their newest link.
 
     That job queues the job for the next older link, and so on. A removed picture is deleted at
     once, because it may show a face. A replaced picture stays until the sweep, because pages show
     it until they have the new one.
     """
-    before = profile_state(tx, seller_id).profile
-    version = save_profile(tx, seller_id, profile)
+    before = profile_state(step.tx, seller_id).profile
+    version = save_profile(step.tx, seller_id, profile)
     if profile.image != before.image:
         if profile.image is not None:
-            keep_image(tx, profile.image, seller_id)
+            keep_image(step.tx, profile.image, seller_id)
         if before.image is not None:
-            release_image(tx, before.image)
+            release_image(step.tx, before.image)
         if profile.image is None:
-            delete_unused(tx, [before.image])
-    newest = newest_link(tx, seller_id)
+            delete_unused(step.tx, [before.image])
+    newest = newest_link(step.tx, seller_id)
     if newest is not None and (profile.name or before.name):
-        job, lane = jobs.SendProfile(newest, version, goes_on=True), f"{BACKGROUND}{newest}"
-        outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
+        link_rows.put_job(step, jobs.SendProfile(newest, version, goes_on=True))
 
 
 def newest_link(tx: database.Transaction, seller_id: int) -> str | None:

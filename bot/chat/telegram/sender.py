@@ -149,7 +149,7 @@ class Sender:
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Record a message that became a dead letter; its payments are listed as undelivered."""
-        alerts.announce_ended_drops(tx, self._queues, message.body, self._now())
+        alerts.announce_ended_drops(self._step(tx), message.body)
 
     async def _perform(self, attempt: _Attempt) -> None:
         if not self._may_call():
@@ -178,12 +178,15 @@ class Sender:
             if place is None and sent.message_id is not None:
                 place = post_rows.MessagePlace(message.lane, sent.message_id)
             if place is not None and isinstance(message.body, payloads.Alert):
-                alerts.record_sent(tx, self._queues, place, message.body, now)
+                alerts.record_sent(self._step(tx), place, message.body)
             self._record_delivered(tx, message)
 
     def _record_delivered(self, tx: database.Transaction, message: outbox.Message) -> None:
         if isinstance(message.body, payloads.Alert):
-            alerts.record_delivered(tx, self._queues, message.body, self._now())
+            alerts.record_delivered(self._step(tx), message.body)
+
+    def _step(self, tx: database.Transaction) -> queues.Step:
+        return queues.Step(tx, self._queues, self._now())
 
     def _settle_unsent(
         self, tx: database.Transaction, message: outbox.Message, delay: message_calls.NotYet | None

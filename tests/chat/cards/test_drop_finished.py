@@ -28,7 +28,7 @@ def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Pay
 
 def deliver(chat: ChatHarness, body: MessagePayload) -> None:
     """Settle an alert as the sender does once Telegram accepted it."""
-    chat.db.run(lambda tx: alerts.record_delivered(tx, chat.queues, body, chat.clock()))
+    chat.db.run(lambda tx: alerts.record_delivered(chat.step(tx), body))
 
 
 async def test_the_end_of_a_drop_is_announced_once_its_last_alert_is_delivered(
@@ -237,7 +237,7 @@ async def test_a_drop_ends_without_the_units_taken_out(
             tx, link.id, service_answer(id=link.request_id, total_units=2, remaining_units=0)
         )
     )
-    chat.db.run(lambda tx: alerts.announce_ended_drop(tx, chat.queues, link.id, chat.clock()))
+    chat.db.run(lambda tx: alerts.announce_ended_drop(chat.step(tx), link.id))
     await sending.work()
     assert lines(sam) == ["🏁 Stickers\nSold out: all 2 sold."]
 
@@ -268,7 +268,7 @@ async def test_the_announcement_is_queued_behind_the_alerts_in_their_class(
     """So that a blocked chat keeps it too."""
     pay(chat, drop(chat, sam, 1), 1)
     body = chat.said[0]
-    chat.db.run(lambda tx: alerts.record_delivered(tx, chat.queues, body, chat.clock()))
+    chat.db.run(lambda tx: alerts.record_delivered(chat.step(tx), body))
     assert [row["priority"] for row in chat.rows("outbox")] == [ALERT] * 2
 
 

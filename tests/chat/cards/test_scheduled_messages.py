@@ -49,7 +49,7 @@ def spec(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
 def put(chat: ChatHarness) -> list[str]:
     """Queue the due summaries and return their texts."""
     chat.clear_messages()
-    chat.db.run(lambda tx: schedule.enqueue_summaries(tx, chat.queues, chat.clock()))
+    chat.db.run(lambda tx: schedule.enqueue_summaries(chat.step(tx)))
     return chat.texts
 
 
@@ -228,10 +228,7 @@ def test_many_summaries_are_queued_in_batches(
     for number in range(5):
         spec(chat, chat.add_person(f"Seller {number}"))
     chat.clock.advance(12 * 3600)
-    done = [
-        chat.db.run(lambda tx: schedule.enqueue_summaries(tx, chat.queues, chat.clock()))
-        for _ in range(4)
-    ]
+    done = [chat.db.run(lambda tx: schedule.enqueue_summaries(chat.step(tx))) for _ in range(4)]
     assert done == [2, 2, 1, 0]
     assert len({row["lane"] for row in chat.rows("outbox")}) == 5
 
@@ -428,9 +425,7 @@ async def test_a_new_time_wakes_the_schedule(chat: ChatHarness, work: Schedule) 
     for letter in "ab":  # at the second it has looked, and waits
         told = service_answer(id=letter * 24, expires_at=chat.clock() + 1)
         link = chat.add_link(chat.add_person("Sam"), DROP, told)
-        await chat.db.transaction(
-            partial(post_rows.refresh, queues=chat.queues, link_id=link.id, now=chat.clock())
-        )
+        await chat.db.transaction(partial(chat.refresh, link.id))
         chat.clock.advance(1)
         await until(partial(is_over, link.id))
     running.cancel()

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.chat.payments.client import Client
 from bot.chat.payments.change_jobs import REMOVAL_PATIENCE
+from bot.chat.payments.client import Client
 from bot.chat.payments.reconciler import GAP_CONFIRMED, Reconciler
 from bot.chat.payments.request_bodies import SETTLING
 from bot.chat.store.link_rows import PaymentLink

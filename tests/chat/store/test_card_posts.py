@@ -49,8 +49,7 @@ class Posting:
         return self.keep(MessagePlace(str(self.link.chat_id), message_id), own)
 
     def refresh(self) -> None:
-        now = self.chat.clock()
-        self.db.run(lambda tx: post_rows.refresh(tx, self.chat.queues, self.link.id, now))
+        self.db.run(partial(self.chat.refresh, self.link.id))
 
     def claim(self) -> list[outbox.Message]:
         queue, now = self.chat.queues.messages, self.chat.clock()
@@ -151,7 +150,7 @@ def test_a_new_picture_refreshes_only_posts_without_it(posting: Posting) -> None
     chat = posting.chat
 
     def lend(tx: Transaction, key: str) -> None:
-        post_rows.refresh_shared(tx, chat.queues, posting.link.id, key, chat.clock())
+        post_rows.refresh_shared(chat.step(tx), posting.link.id, key)
 
     posting.db.run(partial(lend, key="picture"))
     assert chat.refreshes == []

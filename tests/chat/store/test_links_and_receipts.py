@@ -120,7 +120,7 @@ def test_a_notice_goes_to_the_owner_alone_and_holds_nothing_of_the_receipt(
     chat: ChatHarness,
 ) -> None:
     def notify() -> bool:
-        return chat.db.run(lambda tx: notify_owner(tx, chat.queues, KEY, SENT, chat.clock()))
+        return chat.db.run(lambda tx: notify_owner(chat.step(tx), KEY, SENT))
 
     assert not notify()
     assert chat.said == []
@@ -141,7 +141,7 @@ def test_buyers_who_wait_are_notified_once_and_no_others(chat: ChatHarness) -> N
     keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
 
     def notify(served: int = 4) -> list[object]:
-        chat.db.run(lambda tx: notify_waiting(tx, chat.queues, REQUEST_ID, served, chat.clock()))
+        chat.db.run(lambda tx: notify_waiting(chat.step(tx), REQUEST_ID, served))
         return chat.said
 
     assert notify(3) == []

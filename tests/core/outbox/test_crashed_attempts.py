@@ -192,7 +192,7 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     await sending.work_later()
     (line,) = lines(sam)
     assert "/alerts" in line
-    lost = chat.db.run(lambda tx: alerts.given_up_payments(tx, chat.queues, str(sam.id)))
+    lost = chat.db.run(lambda tx: alerts.given_up_payments(chat.step(tx), str(sam.id)))
     assert [payment.link_id for payment in lost] == [link.id]
 
 
