@@ -150,10 +150,14 @@ def _fail_dialects(
 def _refuse(
     outcome: Outcome[jobs.CreateRequest], progress: jobs.CreateProgress, error: errors.Refused
 ) -> None:
-    """End a refused create; open its form again if that may help."""
+    """End a refused create; open its form again, at the refused field, if that may help."""
     link = _fail(outcome, progress)
     if isinstance(error, errors.InvalidBody | errors.EmailUnavailable):
-        _reopen(outcome, link, error)
+        problem = create_attempt.refused_field(error)
+        words = problem.message
+        if isinstance(error, errors.EmailUnavailable):
+            words = translations.t(outcome.language, "email-unavailable")
+        outcome.ask(partial(reopen, link.spec, field=problem.field, message=words))
     elif isinstance(error, errors.Unauthorized):
         outcome.send_text("service-locked")
     else:
@@ -167,18 +171,6 @@ def _fail(
     if progress.lost:
         _delete_copies_later(outcome)
     return outcome.link
-
-
-def _reopen(
-    outcome: Outcome[jobs.CreateRequest], link: link_rows.PaymentLink, error: errors.Refused
-) -> None:
-    """Open the form at the step of the refused field."""
-    problem = create_attempt.refused_field(error)
-    words = problem.message
-    if isinstance(error, errors.EmailUnavailable):
-        words = translations.t(outcome.language, "email-unavailable")
-    form = partial(reopen, link.spec, field=problem.field, message=words)
-    outcome.ask(form)
 
 
 async def _postpone(

@@ -223,8 +223,14 @@ def _keep(outcome: Outcome[jobs.KeepReceipt], receipt: receipt_rows.Receipt) -> 
         outcome.put(payloads.ReceiptMessage(*key, language))
         if receipts.telegram_file(outcome.tx, key.request_id):
             outcome.put(payloads.ReceiptMessage(*key, language, is_file=True))
+        return
+    text = translations.t(language, "receipt-taken")  # the page's address is all that it reveals
+    if replies.linkable(receipt.url):
+        button = replies.Button(translations.t(language, "button-receipt"), url=receipt.url)
+        outcome.send(replies.Reply(text, ((button,),)))
     else:
-        outcome.send(_taken(receipt, language))
+        page = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))
+        outcome.send(replies.Reply(f"{text}\n{page}"))
 
 
 def answer_buyer(outcome: Outcome[jobs.KeepReceipt], key: str) -> None:
@@ -234,14 +240,3 @@ def answer_buyer(outcome: Outcome[jobs.KeepReceipt], key: str) -> None:
 
 def _key(job: jobs.KeepReceipt) -> receipt_rows.ReceiptKey:
     return receipt_rows.ReceiptKey(job.request_id, job.transaction_id)
-
-
-def _taken(receipt: receipt_rows.Receipt, language: str) -> replies.Reply:
-    """Return the reply that another account keeps a receipt; only with its page's address."""
-    text = translations.t(language, "receipt-taken")
-    if not replies.linkable(receipt.url):
-        page = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))
-        return replies.Reply(f"{text}\n{page}")
-    return replies.Reply(
-        text, ((replies.Button(translations.t(language, "button-receipt"), url=receipt.url),),)
-    )

@@ -266,21 +266,24 @@ def _resume_form(
     chat_id = outcome.job.reply_to.chat_id
     draft = seller_rows.find_draft(outcome.tx, chat_id, outcome.job.seller_id)
     replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
-    if isinstance(draft, drafts.PayoutDraft) and _awaits(draft, outcome.job):
+    job = outcome.job
+    # The form still waits for this job if it has the same answers.
+    if (
+        isinstance(draft, drafts.PayoutDraft)
+        and isinstance(job, jobs.ConnectAccount)
+        and draft.id == job.draft_id
+        and draft.step == (payout.CHECKING if job.dry_run else payout.SAVING)
+        and seller_forms.connection_token(draft) == job.token
+    ):
         result = follow(draft, _seller(outcome))
-        _save_form(outcome, result.draft)
+        seller_id = outcome.job.seller_id
+        question = seller_rows.save_draft(outcome.tx, chat_id, seller_id, result.draft, outcome.now)
+        if question is not None:  # the form has ended
+            place = post_rows.MessagePlace(str(chat_id), question)
+            message_rows.remove_buttons(outcome, place)
         replies = result.replies
     for reply in replies:
         outcome.answer(reply)
-
-
-def _save_form(outcome: Outcome[SellerAccountJob], draft: drafts.Draft | None) -> None:
-    """Store the form; if it has ended, remove the buttons of its last question."""
-    chat_id, now = outcome.job.reply_to.chat_id, outcome.now
-    question = seller_rows.save_draft(outcome.tx, chat_id, outcome.job.seller_id, draft, now)
-    if question is not None:
-        place = post_rows.MessagePlace(str(chat_id), question)
-        message_rows.remove_buttons(outcome, place)
 
 
 def _seller(outcome: Outcome[SellerAccountJob]) -> drafts.Seller:
@@ -305,11 +308,3 @@ def _refresh_some(outcome: Outcome[jobs.RefreshPayable]) -> None:
 
 def _text(job: SellerAccountJob, key: str, **values: object) -> Reply:
     return Reply(translations.t(job.reply_to.language, key, **values))
-
-
-def _awaits(draft: drafts.PayoutDraft, job: SellerAccountJob) -> bool:
-    """True if a form still waits for this job, with the same answers."""
-    if not isinstance(job, jobs.ConnectAccount) or draft.id != job.draft_id:
-        return False
-    step = payout.CHECKING if job.dry_run else payout.SAVING
-    return draft.step == step and seller_forms.connection_token(draft) == job.token

@@ -84,28 +84,36 @@ class Receiver:
         self._authenticate(headers, body, data)
         match data.get("event"):
             case None:
-                await self._receive_payment(token, data)
+                link_id, payment, is_new = await self._db.transaction(
+                    lambda tx: self._record_payment(tx, token, data)
+                )
+                transaction = log_setup.shorten(payment.transaction_id)
+                log.info("payment received", listing=link_id, transaction=transaction, fresh=is_new)
             case vocabulary.WebhookEvent.CLAIMED:
-                await self._receive_claim(token, data)
+                link = await self._db.read(partial(_link, token=token))
+                claim = _claim(data, link, self._now(), self._held)
+                is_new = await self._db.transaction(
+                    lambda tx: self._recorder.record_claim(tx, link, claim)
+                )
+                checkout = claim.checkout_id
+                log.info("claim received", listing=link.id, checkout=checkout, fresh=is_new)
             case other:
                 link = await self._db.read(partial(_link, token=token))
                 log.info("event ignored", listing=link.id, name=str(other)[: lenient.LONGEST_ID])
 
-    async def _receive_claim(self, token: str, data: Mapping[str, Any]) -> None:
-        link = await self._db.read(partial(_link, token=token))
-        claim = _claim(data, link, self._now(), self._held)
-        is_new = await self._db.transaction(lambda tx: self._recorder.record_claim(tx, link, claim))
-        log.info("claim received", listing=link.id, checkout=claim.checkout_id, fresh=is_new)
-
-    async def _receive_payment(self, token: str, data: Mapping[str, Any]) -> None:
-        def work(tx: database.Transaction) -> tuple[str, payment_rows.Payment, bool]:
-            link = _link(tx, token)
-            payment, left = _payment(data, link)
-            return link.id, payment, self._recorder.receive(tx, link, payment, left)
-
-        link_id, payment, is_new = await self._db.transaction(work)
-        transaction = log_setup.shorten(payment.transaction_id)
-        log.info("payment received", listing=link_id, transaction=transaction, fresh=is_new)
+    def _record_payment(
+        self, tx: database.Transaction, token: str, data: Mapping[str, Any]
+    ) -> tuple[str, payment_rows.Payment, bool]:
+        link = _link(tx, token)
+        sent = _read(SentPaymentEvent, data)
+        _check_request(sent.payment_request_id, link)
+        payment = replace(
+            recording.payment_of(sent.facts, sent.payment_request_id, link),
+            reserved_units=_units(sent.reserved_units, link) or 0,
+            codes_waiting=sent.codes_waiting or 0,
+        )
+        left = _units(sent.remaining_units, link)
+        return link.id, payment, self._recorder.receive(tx, link, payment, left)
 
     def _authenticate(
         self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]
@@ -161,20 +169,6 @@ class SentClaim(lenient.Sent):
     claimed_at: lenient.TimeOrNone = None
     """Required, to distinguish a new claim from a repeated claim."""
     unproven_claims: lenient.Count = None
-
-
-def _payment(
-    data: Mapping[str, Any], link: link_rows.PaymentLink
-) -> tuple[payment_rows.Payment, int | None]:
-    """Parse a webhook's payment and units left."""
-    sent = _read(SentPaymentEvent, data)
-    _check_request(sent.payment_request_id, link)
-    known = replace(
-        recording.payment_of(sent.facts, sent.payment_request_id, link),
-        reserved_units=_units(sent.reserved_units, link) or 0,
-        codes_waiting=sent.codes_waiting or 0,
-    )
-    return known, _units(sent.remaining_units, link)
 
 
 def _claim(
