@@ -76,6 +76,7 @@ class PaymentServer:
 def create_body(link: link_rows.PaymentLink, addresses: Addresses, now: int) -> bodies.CreateBody:
     """Return the body of a create at `now` (epoch ms) without currencies; None if not set."""
     spec = link.spec
+    choice = request_spec.in_major(spec.choice, spec.currency)
     return bodies.CreateBody.model_construct(
         product=bodies.ProductBody.model_construct(
             name=spec.name,
@@ -101,7 +102,11 @@ def create_body(link: link_rows.PaymentLink, addresses: Addresses, now: int) -> 
         ),
         expiration_type=EXPIRATION[spec.kind],
         total_units=spec.units,
-        amount_choice=_choice(spec),
+        amount_choice=None
+        if choice is None
+        else bodies.AmountChoiceBody.model_construct(
+            minimum=choice.minimum, suggested=[*choice.suggested] or None, maximum=choice.maximum
+        ),
         goal=None if spec.goal is None else amounts.from_minor(spec.goal, spec.currency),
         max_quantity=spec.max_quantity,
         thanks=spec.thanks,
@@ -135,15 +140,6 @@ def _set(body: bodies.Body) -> dict[str, Any]:
 
 def _image(image: str | None, addresses: Addresses) -> str | None:
     return image and f"{addresses.images}/{image}"
-
-
-def _choice(spec: request_spec.RequestSpec) -> bodies.AmountChoiceBody | None:
-    choice = request_spec.in_major(spec.choice, spec.currency)
-    if choice is None:
-        return None
-    return bodies.AmountChoiceBody.model_construct(
-        minimum=choice.minimum, suggested=[*choice.suggested] or None, maximum=choice.maximum
-    )
 
 
 def delivery_body(goods: request_spec.Goods) -> bodies.DeliveryBody:

@@ -112,8 +112,13 @@ def add_link(
 
 def find_link(tx: database.Transaction, link_id: str) -> PaymentLink | None:
     """Return a link of any seller, or None."""
-    row = tx.one(f"{SELECT_LINK} WHERE id = :id", id=link_id)
+    row = find_row(tx, link_id)
     return read_link(row) if row else None
+
+
+def find_row(tx: database.Transaction, link_id: str) -> database.Row | None:
+    """Return a link's row of SELECT_LINK, or None."""
+    return tx.one(f"{SELECT_LINK} WHERE id = :id", id=link_id)
 
 
 def get_link(tx: database.Transaction, link_id: str) -> PaymentLink:
@@ -154,11 +159,7 @@ async def links_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, Pa
     """
     wanted, params = in_clause(ids)
     rows = await db.query(f"{SELECT_LINK} WHERE id IN {wanted}", **params)
-    return {
-        row["id"]: read_link(row)
-        for row in rows
-        if request_spec.RequestSpec.from_json(row["wish"]) is not None
-    }
+    return {row["id"]: link for row in rows if (link := read_if_possible(row))}
 
 
 def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -208,9 +209,17 @@ def move_chat(tx: database.Transaction, old: int, new: int) -> None:
 
 def read_link(row: database.Row) -> PaymentLink:
     """Parse a row of SELECT_LINK. Raises ValueError if the spec can't be parsed."""
-    spec = request_spec.RequestSpec.from_json(row["wish"])
-    if spec is None:
+    link = read_if_possible(row)
+    if link is None:
         raise ValueError(f"listing {row['id']} can't be parsed")
+    return link
+
+
+def read_if_possible(row: database.Row | None) -> PaymentLink | None:
+    """Parse a row of SELECT_LINK; None if there is none, or if its spec can't be parsed."""
+    spec = request_spec.RequestSpec.from_json(row["wish"]) if row else None
+    if row is None or spec is None:
+        return None
     return PaymentLink(
         id=row["id"],
         seller_id=row["seller_id"],

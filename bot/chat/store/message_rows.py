@@ -11,7 +11,6 @@ waiting in a chat, no more are added: a button that stays still works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from bot.chat.model import payloads, queues
@@ -128,8 +127,9 @@ def save_alert(
 ) -> None:
     """Store an alert that was sent at `now` (epoch ms)."""
     tx.execute(SAVE, **asdict(place), body=payloads.MESSAGES.encode(alert), now=now)
-    for payment in said(alert.payments):
-        tx.execute(ALERTED_IN, **_key(payment), message_id=place.message_id)
+    for payment in alert.payments:
+        if payment.words:
+            tx.execute(ALERTED_IN, **_key(payment), message_id=place.message_id)
 
 
 def find_alert(tx: database.Transaction, place: post_rows.MessagePlace) -> payloads.Alert | None:
@@ -161,14 +161,6 @@ def sweep_alerts(tx: database.Transaction, before: int) -> int:
     return tx.execute("DELETE FROM sent_alerts WHERE sent_at < :before", before=before)
 
 
-def said(payments: Sequence[payloads.AlertPayment]) -> list[payloads.AlertPayment]:
-    """Return the payments whose payers wrote something."""
-    return [payment for payment in payments if payment.words]
-
-
 def _key(payment: payloads.AlertPayment) -> dict[str, object]:
-    return {
-        "listing": payment.link_id,
-        "at": payment.at,
-        "transaction": payment.transaction_id,
-    }
+    transaction = payment.transaction_id
+    return {"listing": payment.link_id, "at": payment.at, "transaction": transaction}

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.chat.model import request_spec
 from bot.chat.model.payment import PaidBy, fold_number, fold_reference
 from bot.chat.store import link_rows
 from bot.core import stored_json
@@ -165,19 +164,12 @@ def revenue_between(
         parts.append((row, row["settlement"]))
         if row["is_back"]:
             parts.append((row, row["settlement"] + PAID_BACK))
-    found = [(_link(tx, link_id), parts) for link_id, parts in taken_by.items()]
-    read = [LinkRevenue(known, _sum_up(parts)) for known, parts in found if known]
+    read = [
+        LinkRevenue(link, _sum_up(parts))
+        for link_id, parts in taken_by.items()
+        if (link := link_rows.read_if_possible(link_rows.find_row(tx, link_id)))
+    ]
     return sorted(read, key=lambda one: -one.totals.earned_count)
-
-
-def _link(tx: database.Transaction, link_id: str) -> link_rows.PaymentLink | None:
-    """Return a link, or None if it can't be parsed."""
-    row = tx.one(f"{link_rows.SELECT_LINK} WHERE id = :id", id=link_id)
-    return (
-        link_rows.read_link(row)
-        if row and request_spec.RequestSpec.from_json(row["wish"]) is not None
-        else None
-    )
 
 
 # Payments.
@@ -283,24 +275,15 @@ def paid_request_ids(tx: database.Transaction, link_id: str) -> set[str]:
 
 def add_payment(tx: database.Transaction, link_id: str, payment: Payment, now: int) -> bool:
     """Record a payment; return False if it was already recorded."""
-    fresh = bool(
-        tx.execute(
-            "INSERT INTO received_payments"
-            " (request_id, transaction_id, listing_id, amount, currency, body, oversold, underpaid,"
-            " found, received_at, seller_id, number, number_reversed, paid_by, checkout_id,"
-            " reference, quantity, payer_name, message, message_hidden)"
-            " VALUES (:request, :transaction, :listing, :amount, :currency, :body,"
-            " :oversold, :underpaid, :found, :now,"
-            " (SELECT seller_id FROM listings WHERE id = :listing),"
-            " :number, :number_reversed, :paid_by, :checkout, :reference, :quantity, :payer_name,"
-            " :message, :hidden)"
-            " ON CONFLICT (request_id, transaction_id) DO NOTHING",
-            listing=link_id,
-            found=FOUND_LATER if payment.found else BY_WEBHOOK,
-            now=now,
-            **_columns(payment),
-        )
+    columns = _columns(payment) | {"listing_id": link_id, "received_at": now}
+    columns["found"] = FOUND_LATER if payment.found else BY_WEBHOOK
+    sql = (
+        f"INSERT INTO received_payments ({', '.join(columns)}, seller_id)"  # noqa: S608 - our own names
+        f" VALUES ({', '.join(f':{name}' for name in columns)},"
+        " (SELECT seller_id FROM listings WHERE id = :listing_id))"
+        " ON CONFLICT (request_id, transaction_id) DO NOTHING"
     )
+    fresh = bool(tx.execute(sql, **columns))
     if fresh:
         add_amount(tx, link_id, payment.money, payment.settlement)
     return fresh
@@ -375,18 +358,12 @@ def replace_placeholder(
 
 
 def _replace(tx: database.Transaction, payment: Payment, placeholder: str) -> int:
-    return tx.execute(
-        "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
-        " currency = :currency, body = :body, oversold = :oversold, underpaid = :underpaid,"
-        " found = :found, number = :number, number_reversed = :number_reversed,"
-        " paid_by = :paid_by, checkout_id = :checkout, reference = :reference,"
-        " quantity = :quantity, payer_name = :payer_name, message = :message,"
-        " message_hidden = :hidden"
-        " WHERE request_id = :request AND transaction_id = :placeholder",
-        placeholder=placeholder,
-        found=FOUND_LATER if payment.found else UNCERTAIN,
-        **_columns(payment),
+    columns = _columns(payment) | {"found": FOUND_LATER if payment.found else UNCERTAIN}
+    sql = (
+        f"UPDATE received_payments SET {', '.join(f'{name} = :{name}' for name in columns)}"  # noqa: S608 - our own names
+        " WHERE request_id = :request_id AND transaction_id = :placeholder"
     )
+    return tx.execute(sql, **columns, placeholder=placeholder)
 
 
 def _columns(payment: Payment) -> dict[str, object]:
@@ -394,19 +371,19 @@ def _columns(payment: Payment) -> dict[str, object]:
     paid_by = payment.paid_by
     number = fold_number(known_number(payment.transaction_id) or "") or None
     return {
-        "request": payment.request_id,
-        "transaction": payment.transaction_id,
+        "request_id": payment.request_id,
+        "transaction_id": payment.transaction_id,
         "amount": payment.amount,
         "currency": payment.currency,
         "body": stored_json.write(dict, payment.payer),
         "oversold": int(payment.oversold),
         "underpaid": int(payment.underpaid),
         "paid_by": paid_by and stored_json.write(PaidBy, paid_by),
-        "checkout": payment.checkout_id,
+        "checkout_id": payment.checkout_id,
         "quantity": payment.quantity,
         "payer_name": payment.words.name,
         "message": payment.words.message,
-        "hidden": int(payment.is_hidden),
+        "message_hidden": int(payment.is_hidden),
         "reference": fold_reference((paid_by and paid_by.reference) or "") or None,
         "number": number,
         "number_reversed": number and number[::-1],
@@ -421,15 +398,12 @@ def read_paid_by(row: database.Row) -> PaidBy | None:
 
 def alert_counts(tx: database.Transaction, link_id: str) -> AlertCounts | None:
     """Return a link's alert counts, or None if the link doesn't exist or can't be parsed."""
-    row = tx.one(f"{link_rows.SELECT_LINK} WHERE id = :id", id=link_id)
-    if row is None or request_spec.RequestSpec.from_json(row["wish"]) is None:
+    row = link_rows.find_row(tx, link_id)
+    link = link_rows.read_if_possible(row)
+    if row is None or link is None:
         return None
-    return AlertCounts(
-        link_rows.read_link(row),
-        row["delivered_count"],
-        row["muted_count"],
-        bool(row["summed_up"]),
-    )
+    counts = row["delivered_count"], row["muted_count"]
+    return AlertCounts(link, *counts, is_summed_up=bool(row["summed_up"]))
 
 
 def count_alerts(

@@ -88,7 +88,15 @@ def refresh(step: queues.ChatStep, link_id: str) -> None:
     Call this in every transaction that changes a link, with `now` in epoch ms. Posts of a deleted
     link are updated a last time, then deleted from the table.
     """
-    _set_due(step.tx, link_id, step.now)
+    tx = step.tx
+    row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=link_id)
+    if row is not None and (answer := link_rows.read_answer(row)) is not None:
+        due_at = remote_request.next_change(answer, row["due_at"], step.now)
+        if row["state"] == link_rows.DELETED:
+            due_at = None
+        if due_at != row["due_at"]:
+            tx.execute("UPDATE listings SET due_at = :due WHERE id = :id", id=link_id, due=due_at)
+            tx.wake(DUE_TOPIC)
     refresh_cards(step, link_id)
 
 
@@ -164,7 +172,7 @@ def _read(row: database.Row) -> Post:
 def save_post(
     tx: database.Transaction, link_id: str, place: MessagePlace, own: int, now: int
 ) -> Post:
-    """Store that a message shows a link, as the newest of its posts."""
+    """Store that a message shows a link, as the newest of its posts, and delete the old ones."""
     sql = (
         "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
         " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
@@ -174,23 +182,16 @@ def save_post(
     )
     row = tx.one(sql, id=link_rows.short_id(16), listing=link_id, **asdict(place), own=own, now=now)
     if own != SHARED:
-        _drop_older(tx, link_id, place.lane, own)
+        tx.execute(
+            "DELETE FROM posts WHERE listing_id = :listing AND lane = :lane AND own = :own"
+            " AND id NOT IN (SELECT id FROM posts WHERE listing_id = :listing AND lane = :lane"
+            " AND own = :own ORDER BY created_at DESC, id DESC LIMIT :kept)",
+            listing=link_id, lane=place.lane, own=own,
+            kept=KNOWN_CARDS if own == OWN else LIVE_CARDS,
+        )  # fmt: skip
     if row is None:
         raise ValueError("an upsert returns its row")
     return _read(row)
-
-
-def _drop_older(tx: database.Transaction, link_id: str, lane: str, own: int) -> None:
-    """Delete old posts: all but the newest KNOWN_CARDS of the seller, or LIVE_CARDS of others."""
-    tx.execute(
-        "DELETE FROM posts WHERE listing_id = :listing AND lane = :lane AND own = :own"
-        " AND id NOT IN (SELECT id FROM posts WHERE listing_id = :listing AND lane = :lane"
-        " AND own = :own ORDER BY created_at DESC, id DESC LIMIT :kept)",
-        listing=link_id,
-        lane=lane,
-        own=own,
-        kept=KNOWN_CARDS if own == OWN else LIVE_CARDS,
-    )
 
 
 def record_shown(tx: database.Transaction, post_id: str, seen: PostContent) -> None:
@@ -294,16 +295,3 @@ def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> b
     return (
         message_id is not None and post_at(tx, MessagePlace(str(chat_id), message_id)) is not None
     )
-
-
-def _set_due(tx: database.Transaction, link_id: str, now: int) -> None:
-    row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=link_id)
-    answer = link_rows.read_answer(row) if row else None
-    if row is None or answer is None:
-        return
-    due_at = remote_request.next_change(answer, row["due_at"], now)
-    if row["state"] == link_rows.DELETED:
-        due_at = None
-    if due_at != row["due_at"]:
-        tx.execute("UPDATE listings SET due_at = :due WHERE id = :id", id=link_id, due=due_at)
-        tx.wake(DUE_TOPIC)

@@ -43,12 +43,7 @@ def ensure_seller(
     tx: database.Transaction, seller_id: int, language: str, now: int
 ) -> drafts.Seller:
     """Return the seller, storing a new one, and update the `language`."""
-    row = tx.one(
-        SEEN,
-        id=seller_id,
-        language=language,
-        now=now,
-    )
+    row = tx.one(SEEN, id=seller_id, language=language, now=now)
     return read_seller(row) if row else drafts.Seller(language)
 
 
@@ -316,17 +311,8 @@ def save_accounts(
     """Replace a seller's stored payout accounts."""
     tx.execute("DELETE FROM seller_accounts WHERE seller_id = :seller", seller=seller_id)
     for place, one in enumerate(accounts):
-        tx.execute(
-            ADD,
-            seller=seller_id,
-            place=place,
-            id=one.id,
-            kind=one.kind,
-            scheme=one.scheme,
-            automatic=int(one.automatic),
-            currencies=" ".join(one.currencies),
-            label=one.label,
-        )
+        stored = {"automatic": int(one.automatic), "currencies": " ".join(one.currencies)}
+        tx.execute(ADD, **asdict(one) | stored, seller=seller_id, place=place)
     if accounts:
         change(tx, seller_id, pays_later=0)
 
