@@ -79,11 +79,8 @@ def visitor_card(card: request_card.Card, language: str) -> replies.Reply:
 
 def stamp_text(card: request_card.Card, language: str) -> str | None:
     """Return the text stamped across the QR code, or None if the request has no stamp."""
-    return (
-        translations.t(language, f"stamp-{card.status}")
-        if card.status in STAMPED_STATUSES
-        else None
-    )
+    is_stamped = card.status in STAMPED_STATUSES
+    return translations.t(language, f"stamp-{card.status}") if is_stamped else None
 
 
 def page_buttons(action: replies.Action, page: int, pages: int, language: str) -> replies.Rows:
@@ -145,11 +142,8 @@ def inline_article(card: request_card.Card, language: str) -> Article:
     goal = request_card.goal_brief(card, language)
     facts = [request_card.price_text(card, language), goal, status, seller, card.description]
     about = " · ".join(filter(None, facts))
-    title, description = (
-        replies.plain(card.name, _ARTICLE_LINE),
-        replies.plain(about, _ARTICLE_LINE),
-    )
-    return Article(title, description, shown.text, shown.rows)
+    title = replies.plain(card.name, _ARTICLE_LINE)
+    return Article(title, replies.plain(about, _ARTICLE_LINE), shown.text, shown.rows)
 
 
 def _picture(card: request_card.Card) -> str | None:
@@ -177,12 +171,7 @@ def _card_caption(card: request_card.Card, language: str, state: str) -> str:
     facts = translations.t(
         language, "card-facts", kind=translations.t(language, f"kind-{card.kind}"), amount=amount
     )
-    given = [
-        request_card.choice_line(card, language),
-        request_card.goal_lines(card, language),
-        *request_card.order_lines(card, language),
-    ]
-    facts = "\n".join([facts, *filter(None, given)])
+    facts = "\n".join([facts, *request_card.offer_lines(card, language)])
     link = replies.escaped(card.url, len(card.url)) if len(card.url) <= _MAX_LINK else ""
     if replies.shown_units(f"{name}\n{facts}\n{state}\n{link}") > limit:
         link = ""
@@ -195,31 +184,27 @@ def _card_caption(card: request_card.Card, language: str, state: str) -> str:
 
 def _state(card: request_card.Card, language: str) -> str:
     """Return lines with status, open checkouts, revenue, start or end, and email address."""
-    being_paid = card.reserved_units if card.status == "active" else 0
-    reserved = (
-        translations.t(language, "card-reserved", reserved=being_paid) if being_paid else None
-    )
-    totals = card.totals
-    lines = [_status(card, language), reserved, _revenue(card, language)]
+    totals, lines = card.totals, [_status(card, language)]
+    if card.reserved_units and card.status == "active":
+        lines.append(translations.t(language, "card-reserved", reserved=card.reserved_units))
+    if totals.earned:
+        amount = payment_lines.total_text(totals.earned, language)
+        lines.append(
+            translations.t(language, "card-taken", amount=amount, paid=totals.earned_count)
+        )
+    elif card.kind == "donation" and card.paid_count is not None and not totals.to_refund:
+        lines.append(translations.t(language, "card-paid", paid=card.paid_count))
     lines += payment_lines.other_money(totals, language)
-    lines += [_start_or_end(card, language), request_card.codes_line(card.codes, language)]
+    lines += filter(
+        None, [_start_or_end(card, language), request_card.codes_line(card.codes, language)]
+    )
     if card.email is not None and card.email_state in EMAIL_STATES:
         email = replies.escaped(links.shown_address(card.email), _EMAIL)
         at = card.email_confirmed_at
         moment = "" if at is None else moments.short_text(at, card.zone, language)
         key = f"card-email-{card.email_state}"
         lines.append(translations.t(language, key, email=email, moment=moment))
-    return "\n".join(filter(None, lines))
-
-
-def _revenue(card: request_card.Card, language: str) -> str | None:
-    totals = card.totals
-    if totals.earned:
-        amount = payment_lines.total_text(totals.earned, language)
-        return translations.t(language, "card-taken", amount=amount, paid=totals.earned_count)
-    if totals.to_refund or card.paid_count is None or card.kind != "donation":
-        return None
-    return translations.t(language, "card-paid", paid=card.paid_count)
+    return "\n".join(lines)
 
 
 def _start_or_end(card: request_card.Card, language: str) -> str | None:

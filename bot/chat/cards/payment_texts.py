@@ -35,15 +35,8 @@ def payments_page(
     Times are in the seller's zone.
     """
     language, (page, pages) = seller.language, place
-    head = [
-        translations.t(
-            language,
-            "payments",
-            name=replies.escaped(card.name, _LISTED_NAME),
-            page=page + 1,
-            pages=pages,
-        )
-    ]
+    name = replies.escaped(card.name, _LISTED_NAME)
+    head = [translations.t(language, "payments", name=name, page=page + 1, pages=pages)]
     if not receipts:
         head.append(translations.t(language, "claims-nothing"))
     else:
@@ -72,10 +65,8 @@ def fitting(text: Callable[[int], str], language: str) -> str:
     tried = ""
     for most in MOST_SHOWN:
         tried = text(most)
-        if (
-            replies.shown_units(card_text.mark_possibly_repeated(tried, language))
-            <= replies.TEXT_LIMIT
-        ):
+        marked = card_text.mark_possibly_repeated(tried, language)
+        if replies.shown_units(marked) <= replies.TEXT_LIMIT:
             break
     return tried
 
@@ -103,10 +94,9 @@ def found_payments(
     def text_of_all(most: int) -> str:
         parts = [translations.t(language, "find-several", count=len(found))]
         for one in found:
-            name = translations.t(
-                language, "card-name", name=replies.escaped(one.name, _LISTED_NAME)
-            )
-            parts.append(f"{name}\n{_listed(one.payment, seller, most)}")
+            name = replies.escaped(one.name, _LISTED_NAME)
+            head = translations.t(language, "card-name", name=name)
+            parts.append(f"{head}\n{_listed(one.payment, seller, most)}")
         parts += [translations.t(language, "find-more-payments")] * more
         return "\n\n".join([*parts, _zone_line(seller)])
 

@@ -134,7 +134,12 @@ def _contents(
     parts, is_whole = [], True
     if delivery.codes:
         title = translations.t(language, "receipt-kept-codes", count=len(delivery.codes))
-        codes = _fitting(delivery.codes[: max(most, 1)], room - replies.shown_units(title) - 2)
+        codes, left = [], room - replies.shown_units(title) - 2
+        for code in delivery.codes[: max(most, 1)]:  # one per line; a code is never cut
+            left -= replies.units(code) + 1
+            if left < 0:
+                break
+            codes.append(code)
         lines = [title, *(f"<code>{html.escape(code)}</code>" for code in codes)]
         parts, is_whole = ["\n".join(lines)], len(codes) == len(delivery.codes)
         room -= replies.shown_units(parts[0]) + 2
@@ -146,17 +151,6 @@ def _contents(
     elif delivery.text is not None:
         is_whole = False
     return "\n\n".join(parts), is_whole
-
-
-def _fitting(codes: Sequence[str], room: int) -> list[str]:
-    """Return the first codes that fit, one per line; a code is never cut."""
-    kept: list[str] = []
-    for code in codes:
-        room -= replies.units(code) + 1
-        if room < 0:
-            break
-        kept.append(code)
-    return kept
 
 
 def _with_address(text: str, receipt: receipt_rows.Receipt, language: str) -> str:

@@ -197,22 +197,6 @@ def price_text(card: Card, language: str) -> str:
     return translations.t(language, "price-from", amount=minimum)
 
 
-def choice_line(card: Card, language: str) -> str | None:
-    """Return the suggested amounts and the maximum; None for a fixed price."""
-    if card.choice is None:
-        return None
-    shown = [amounts.format_short(each, card.currency, language) for each in card.choice.suggested]
-    parts = (
-        [translations.t(language, "card-suggested", amounts=replies.escaped(" · ".join(shown)))]
-        if shown
-        else []
-    )
-    if card.choice.maximum is not None:
-        most = replies.escaped(amounts.format_short(card.choice.maximum, card.currency, language))
-        parts.append(translations.t(language, "card-at-most", amount=most))
-    return "\n".join(parts) or None
-
-
 def goal_text(raised: int, goal: int, currency: str, language: str) -> str:
     """Return "€420 of €1,000"; the amounts are in minor units."""
     return translations.t(
@@ -226,12 +210,6 @@ def goal_text(raised: int, goal: int, currency: str, language: str) -> str:
 def goal_share(card: Card) -> int | None:
     """Return the percentage of its goal that a request has raised, rounded down."""
     return card.raised * WHOLE // card.goal if card.goal else None
-
-
-def goal_lines(card: Card, language: str) -> str | None:
-    """Return a goal's bar with the amount raised below it, which may exceed the goal."""
-    text, share = goal_brief(card, language), goal_share(card)
-    return None if text is None or share is None else f"{goal_bar(share)}\n{replies.escaped(text)}"
 
 
 def goal_brief(card: Card, language: str) -> str | None:
@@ -249,9 +227,19 @@ def goal_bar(share: int) -> str:
     return FULL * full + EMPTY * (STEPS - full)
 
 
-def order_lines(card: Card, language: str) -> list[str]:
-    """Return lines on the maximum quantity per buyer, and on the goods."""
-    lines = []
+def offer_lines(card: Card, language: str) -> list[str]:
+    """Return lines on the suggested amounts, the goal, the quantity per buyer and the goods."""
+    lines, choice = [], card.choice
+    if choice is not None and choice.suggested:
+        shown = (amounts.format_short(one, card.currency, language) for one in choice.suggested)
+        suggested = replies.escaped(" · ".join(shown))
+        lines.append(translations.t(language, "card-suggested", amounts=suggested))
+    if choice is not None and choice.maximum is not None:
+        most = replies.escaped(amounts.format_short(choice.maximum, card.currency, language))
+        lines.append(translations.t(language, "card-at-most", amount=most))
+    text, share = goal_brief(card, language), goal_share(card)
+    if text is not None and share is not None:  # the sum may exceed the goal
+        lines += [goal_bar(share), replies.escaped(text)]
     if card.max_quantity is not None and card.max_quantity > 1:
         lines.append(translations.t(language, "card-each", most=card.max_quantity))
     if card.delivers is not None:

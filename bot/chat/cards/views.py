@@ -67,7 +67,7 @@ class View:
 
     def draw_poster(self, design: str, photo: bytes | None, portrait: bytes | None = None) -> bytes:
         """Draw a poster in a design such as `print-dark.pdf`; takes about 100 ms in a thread."""
-        from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
+        from bot.chat.pictures import canvas, poster  # noqa: PLC0415 - costs memory, seldom used
 
         name, _, ending = design.partition(".")
         layout, _, background = name.partition("-")
@@ -76,28 +76,21 @@ class View:
             "print.pdf": poster.poster_pdf,
             "square.png": poster.square_png,
         }
-        content = replace(self._content(photo, portrait), goal=self._goal())
-        text, dark = self.link.poster_text, background == "dark"
-        return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
-
-    def _goal(self) -> canvas.GoalBar | None:
-        """Return the current goal bar; used only on posters, which are never refreshed."""
-        from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
-
+        content = replace(
+            self._content(photo, portrait), text=self.link.poster_text, dark=background == "dark"
+        )
         card, share = self.card, request_card.goal_share(self.card)
-        if card.goal is None or share is None:
-            return None
-        text = request_card.goal_text(card.raised, card.goal, card.currency, self.language)
-        return canvas.GoalBar(text, share)
+        if card.goal is not None and share is not None:  # a poster is never refreshed
+            text = request_card.goal_text(card.raised, card.goal, card.currency, self.language)
+            content = replace(content, goal=canvas.GoalBar(text, share))
+        return draw[f"{layout}.{ending}"](content)
 
     def _content(self, photo: bytes | None, portrait: bytes | None) -> canvas.PictureContent:
         from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
 
         card, language = self.card, self.language
-        price, hint = (
-            request_card.price_text(card, language),
-            translations.t(language, "poster-scan"),
-        )
+        price = request_card.price_text(card, language)
+        hint = translations.t(language, "poster-scan")
         if card.choice is not None:
             hint = translations.t(language, "poster-scan-choice")
         if card.seller.name:

@@ -446,26 +446,14 @@ CODES_AT_ONCE = 150
 """Codes in one call: the service accepts 1 MiB, and a character can take 12 bytes of JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """The service's state after the calls."""
-
-    counts: answers.AddedCodesAnswer
-    new: int
-    """Number of new codes."""
-    answer: remote_request.RemoteRequest | None
-    """The request; None if unknown."""
-    is_exact: bool
-    """False if an earlier attempt may have added some of the codes."""
-
-
 async def add_codes(context: Context, message: outbox.Message, link: link_rows.PaymentLink) -> None:
     """Add codes to a request, and tell the seller how many buyers still wait."""
     if await _queue_behind_goods_edit(context, message):
         return
-    is_exact = message.attempts == 1 and not message.uncertain
-    added = await job_context.in_time(_send_codes(context, message, link, is_exact=is_exact))
-    await context.finish(message, _codes_added, added)
+    counts, new, answer = await job_context.in_time(_send_codes(context, message, link))
+    if message.attempts > 1 or message.uncertain:  # an earlier attempt may have added some of them
+        new = None
+    await context.finish(message, _codes_added, counts, new, answer)
 
 
 def codes_refused(outcome: Outcome[jobs.AddCodes], error: errors.Refused) -> None:
@@ -477,8 +465,9 @@ def codes_refused(outcome: Outcome[jobs.AddCodes], error: errors.Refused) -> Non
 
 
 async def _send_codes(
-    context: Context, message: outbox.Message, link: link_rows.PaymentLink, *, is_exact: bool
-) -> Added:
+    context: Context, message: outbox.Message, link: link_rows.PaymentLink
+) -> tuple[answers.AddedCodesAnswer, int | None, remote_request.RemoteRequest | None]:
+    """Return the service's counts, the number of new codes, and the request if known."""
     job: jobs.AddCodes = message.body
     client = context.server.client.keyed(message.id)
     request_id, new, counts = link.request_id or "", 0, None
@@ -492,15 +481,19 @@ async def _send_codes(
         answer = await client.get_if_possible(request_id)
     except errors.NotFound:  # the request was deleted while buyers waited
         answer = None
-    return Added(counts, new, answer, is_exact)
+    return counts, new, answer
 
 
-def _codes_added(outcome: Outcome[jobs.AddCodes], added: Added) -> None:
-    outcome.save_answer(added.answer, brings_goods=True)
-    before, counts = outcome.link.answer, added.counts
-    if added.answer is None and before is not None:
+def _codes_added(
+    outcome: Outcome[jobs.AddCodes],
+    counts: answers.AddedCodesAnswer,
+    new: int | None,
+    answer: remote_request.RemoteRequest | None,
+) -> None:
+    outcome.save_answer(answer, brings_goods=True)
+    before = outcome.link.answer
+    if answer is None and before is not None:
         codes = request_spec.CodeCounts(counts.total, counts.assigned, counts.waiting)
         link_rows.set_answer(outcome.tx, outcome.job.link_id, replace(before, codes=codes))
     outcome.refresh()
-    new = added.new if added.is_exact else None
     outcome.send(request_card.added_reply(outcome.link, counts.waiting, new, outcome.language))

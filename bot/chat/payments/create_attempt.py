@@ -252,8 +252,10 @@ class Attempt:
 
         Not every server knows this field, and a create should not fail because of it.
         """
-        key, seller = self._key(dialect), self._order.seller
-        owner = payout.owner_ref(self._order.link.seller_id)
+        link, seller = self._order.link, self._order.seller
+        # Each dialect has its own idempotency key, because its body differs.
+        key = link.id if dialect is DIALECTS[0] else f"{link.id}-{dialect.name}"
+        owner = payout.owner_ref(link.seller_id)
         if seller is None or not dialect.has_seller:
             return await self._client.create(body, key, owner=owner)
         try:
@@ -344,11 +346,6 @@ class Attempt:
     def _dialect(self) -> Dialect | None:
         left = (one for one in self._order.dialects if one.name not in self._progress.failed)
         return next(left, None)
-
-    def _key(self, dialect: Dialect) -> str:
-        """Return the idempotency key: each dialect has its own, because its body differs."""
-        link_id = self._order.link.id
-        return link_id if dialect is DIALECTS[0] else f"{link_id}-{dialect.name}"
 
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
         """True if a request's price differs from the spec's; a paid request counts as right.

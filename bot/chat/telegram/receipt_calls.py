@@ -78,7 +78,13 @@ class ReceiptCalls:
                 WAITS,
             )
         if isinstance(payload, payloads.ReceiptMessage) and payload.is_file:
-            return await self._db.read(lambda tx: _file(tx, receipt, kept))
+            bought = receipt.delivery.file if receipt.delivery else None
+            if bought is None:
+                return None
+            found = await self._db.read(
+                lambda tx: receipts.telegram_file(tx, key.request_id, bought)
+            )
+            return found and message_calls.Call(found[0], {"chat_id": account_id}, found[1])
         return await self._db.transaction(lambda tx: _render(tx, payload, kept, receipt))
 
 
@@ -97,18 +103,6 @@ def _failed(
         return None
     text = translations.t(payload.language, key, name=replies.escaped(kept.name, receipts.NAME))
     return payloads.TextMessage(text, payload.language)
-
-
-def _file(
-    tx: database.Transaction, receipt: Receipt, kept: receipt_rows.KeptReceipt
-) -> message_calls.Call | None:
-    """Return the call that sends the delivered file; None if no file is delivered any longer."""
-    bought = receipt.delivery.file if receipt.delivery else None
-    found = receipts.telegram_file(tx, kept.key.request_id, bought) if bought else None
-    if found is None:
-        return None
-    method, file_id = found
-    return message_calls.Call(method, {"chat_id": kept.owner.account_id}, file_id)
 
 
 def _render(
