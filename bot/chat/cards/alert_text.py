@@ -139,9 +139,8 @@ def alert_message(body: payloads.Alert) -> payloads.TextMessage:
 
 def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Reply:
     """Render an alert: amount, request, payer, units left, transaction number and total."""
-    limited, unsaid = _limit_words(payments)
-    numbered, more = _limit_numbers(limited)
-    found = group_payments(numbered)
+    limited, unsaid, more = _limited(payments)
+    found = group_payments(limited)
     lines = [translations.t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].link_id: group for group in found}
     for group in found:
@@ -158,32 +157,22 @@ def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> rep
     return replies.Reply(text, _rows(payments, found, language))
 
 
-def _limit_words(
+def _limited(
     payments: Iterable[payloads.AlertPayment],
-) -> tuple[list[payloads.AlertPayment], int]:
-    """Drop payers' words after the first MAX_HIDES; return how many were dropped.
+) -> tuple[list[payloads.AlertPayment], int, int]:
+    """Drop payers' words after the first MAX_HIDES, and numbers after the first MAX_NUMBERS.
 
-    Shown words always need a hide button, and a message has at most MAX_HIDES of these.
+    Return how many of each were dropped. Shown words always need a hide button, and a message has
+    at most MAX_HIDES of these.
     """
-    shown, said = [], 0
+    shown, said, known = [], 0, 0
     for payment in payments:
         said += bool(payment.words)
-        shown.append(
-            payment if said <= payment_lines.MAX_HIDES else replace(payment, words=parts.NO_WORDS)
-        )
-    return shown, max(0, said - payment_lines.MAX_HIDES)
-
-
-def _limit_numbers(
-    payments: Iterable[payloads.AlertPayment],
-) -> tuple[list[payloads.AlertPayment], int]:
-    """Drop the transaction numbers after the first MAX_NUMBERS; return how many were dropped."""
-    numbered, known = [], 0
-    for payment in payments:
         known += payment.transaction_id is not None
-        shown = known <= MAX_NUMBERS
-        numbered.append(payment if shown else replace(payment, transaction_id=None))
-    return numbered, max(0, known - MAX_NUMBERS)
+        words = payment.words if said <= payment_lines.MAX_HIDES else parts.NO_WORDS
+        number = payment.transaction_id if known <= MAX_NUMBERS else None
+        shown.append(replace(payment, words=words, transaction_id=number))
+    return shown, max(0, said - payment_lines.MAX_HIDES), max(0, known - MAX_NUMBERS)
 
 
 def group_payments(payments: Sequence[payloads.AlertPayment]) -> list[list[payloads.AlertPayment]]:

@@ -61,11 +61,24 @@ def public_card(card: request_card.Card, language: str) -> replies.Reply:
     if card.status == "deleted":
         text = translations.t(language, "public-gone", name=replies.escaped(card.name, _NAME))
         return replies.Reply(text, picture=_picture(card))
-    seller = _seller_line(card, language, replies.escaped(card.seller.name or "", _SELLER))
-    state = "\n".join(filter(None, [seller, _public_state(card, language)]))
-    text = _card_caption(card, language, state)
+    lines = [_seller_line(card, language, replies.escaped(card.seller.name or "", _SELLER))]
+    style: str | None = replies.SUCCESS
+    label = translations.t(language, "button-pay-choice")
+    if card.status == "scheduled":
+        label, style = translations.t(language, "button-open"), None
+        lines.append(translations.t(language, "status-scheduled"))
+    elif card.choice is None:
+        price = request_card.price_text(card, language)
+        label = translations.t(language, "button-pay", amount=price)
+    if card.status in _CAN_PAY:
+        lines += [units_left(card, language), _start_or_end(card, language)]
+    else:
+        is_closed = card.status in ("stopped", vocabulary.NO_PAYOUT, request_card.OUTDATED)
+        key = "public-closed" if is_closed else f"status-{card.status}"
+        lines.append(translations.t(language, key))
+    text = _card_caption(card, language, "\n".join(filter(None, lines)))
     is_or_will_be_payable = card.status in _CAN_PAY and replies.linkable(card.url)
-    rows = ((_pay_button(card, language),),) if is_or_will_be_payable else ()
+    rows = ((replies.Button(label, url=card.url, style=style),),) if is_or_will_be_payable else ()
     return replies.Reply(text, rows, card.link_id)
 
 
@@ -151,15 +164,6 @@ def _picture(card: request_card.Card) -> str | None:
     return card.link_id if card.url else None
 
 
-def _pay_button(card: request_card.Card, language: str) -> replies.Button:
-    if card.status == "scheduled":
-        return replies.Button(translations.t(language, "button-open"), url=card.url)
-    label = translations.t(language, "button-pay", amount=request_card.price_text(card, language))
-    if card.choice is not None:
-        label = translations.t(language, "button-pay-choice")
-    return replies.Button(label, url=card.url, style=replies.SUCCESS)
-
-
 def _card_caption(card: request_card.Card, language: str, state: str) -> str:
     """Fit the card into a caption: cut a long description, and omit a very long link.
 
@@ -240,17 +244,6 @@ def _seller_line(card: request_card.Card, language: str, name: str) -> str | Non
 def _is_reserved(card: request_card.Card) -> bool:
     """True if open checkouts hold all units left, so that nobody else can pay now."""
     return card.status == "active" and card.remaining_units == 0 and card.reserved_units > 0
-
-
-def _public_state(card: request_card.Card, language: str) -> str:
-    """Return the status lines for payers, without the revenue."""
-    if card.status in _CAN_PAY:
-        soon = translations.t(language, "status-scheduled") if card.status == "scheduled" else None
-        return "\n".join(
-            filter(None, [soon, units_left(card, language), _start_or_end(card, language)])
-        )
-    is_closed = card.status in ("stopped", vocabulary.NO_PAYOUT, request_card.OUTDATED)
-    return translations.t(language, "public-closed" if is_closed else f"status-{card.status}")
 
 
 def units_left(card: request_card.Card, language: str) -> str | None:

@@ -163,10 +163,18 @@ def _payment_text(
         words += [translations.t(language, "words-hidden")] if one.marks.is_hidden else []
     else:
         words = payment_lines.words_line(one.words, language, most)
+    is_back = one.marks.paid_back_at is not None
+    states = [
+        translations.t(language, "count", count=one.quantity) if one.quantity > 1 else "",
+        translations.t(language, "payments-oversold") if one.oversold and not is_back else "",
+        translations.t(language, "claims-payment-underpaid") if one.underpaid else "",
+        translations.t(language, "payments-found") if one.found else "",
+        translations.t(language, "payments-in-doubt") if one.in_doubt else "",
+    ]
     payer = " · ".join(payment_lines.payer_facts(one.payer, language))
     lines = [
         translations.t(language, "payments-line", at=at, amount=replies.money(*price, language)),
-        " · ".join(_states(one, language)),
+        " · ".join(filter(None, states)),
         *words,
         *payment_lines.how_lines(
             *(one.paid_by, price, language),
@@ -178,20 +186,6 @@ def _payment_text(
         *payment_lines.mark_lines(one.marks, seller.zone, language, most or payment_lines.NOTE),
     ]
     return "\n".join(filter(None, lines))
-
-
-def _states(receipt: payment_marks.ListedPayment, language: str) -> list[str]:
-    """Return a payment's quantity if it is not 1, and its special states."""
-    is_back = receipt.marks.paid_back_at is not None
-    quantity = receipt.quantity
-    shown = [
-        translations.t(language, "count", count=quantity) if quantity > 1 else "",
-        translations.t(language, "payments-oversold") if receipt.oversold and not is_back else "",
-        translations.t(language, "claims-payment-underpaid") if receipt.underpaid else "",
-        translations.t(language, "payments-found") if receipt.found else "",
-        translations.t(language, "payments-in-doubt") if receipt.in_doubt else "",
-    ]
-    return [*filter(None, shown)]
 
 
 def incoming_page(

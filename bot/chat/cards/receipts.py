@@ -39,7 +39,17 @@ def receipt_reply(
         thanks = "\n".join(replies.escaped(line) for line in receipt.thanks.splitlines())
         lines += ["", f"<blockquote>{thanks}</blockquote>"]
     text = _with_delivery("\n".join(lines), receipt, language)
-    return replies.Reply(text, _rows(receipt, language, kept_id))
+    rows: list[tuple[replies.Button, ...]] = []
+    codes = receipt.delivery.codes if receipt.delivery else ()
+    if len(codes) == 1 and replies.units(codes[0]) <= replies.MAX_COPY:
+        rows.append((replies.Button(translations.t(language, "button-copy-code"), copy=codes[0]),))
+    if receipt.url:
+        rows.append((replies.Button(translations.t(language, "button-receipt"), url=receipt.url),))
+    if kept_id is not None:
+        mine = replies.text_button(language, "button-bought", "bought")
+        gone = replies.text_button(language, "button-remove", "receipt-remove", kept_id)
+        rows.append((mine, gone))
+    return replies.Reply(text, tuple(rows))
 
 
 def notice_reply(
@@ -159,20 +169,6 @@ def _with_address(text: str, receipt: receipt_rows.Receipt, language: str) -> st
         return text
     link = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))
     return f"{text}\n\n{link}"
-
-
-def _rows(receipt: receipt_rows.Receipt, language: str, kept_id: str | None) -> replies.Rows:
-    rows: list[tuple[replies.Button, ...]] = []
-    codes = receipt.delivery.codes if receipt.delivery else ()
-    if len(codes) == 1 and replies.units(codes[0]) <= replies.MAX_COPY:
-        rows.append((replies.Button(translations.t(language, "button-copy-code"), copy=codes[0]),))
-    if receipt.url:
-        rows.append((replies.Button(translations.t(language, "button-receipt"), url=receipt.url),))
-    if kept_id is not None:
-        mine = replies.text_button(language, "button-bought", "bought")
-        gone = replies.text_button(language, "button-remove", "receipt-remove", kept_id)
-        rows.append((mine, gone))
-    return tuple(rows)
 
 
 LISTED_NAME = 24

@@ -40,6 +40,16 @@ SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 WALLET_SECONDS = 40.0
 """The time limit if the service asks a wallet before it answers."""
+FILES = "/v3/files"
+UPLOAD_SECONDS = 60.0
+PART = 64 * 1024
+"""Bytes sent at a time, so that a file is in memory only once."""
+
+ANY_TYPE = "application/octet-stream"
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
+_LONGEST_NAME = 120  # characters
+_PATH_PARTS = frozenset("/\\")
+
 CLOCKS_APART = 24 * 3600 * 1000
 """Milliseconds that a server's clock may be behind ours."""
 PAGE = 100
@@ -298,13 +308,31 @@ class Client:
     async def keep_file(
         self, owner: str, name: str, media_type: str, data: bytes | bytearray
     ) -> answers.FileAnswer:
-        """Store an owner's file for buyers; it is deleted after a week if no request names it."""
-        address = _file_address(name)
-        headers = _file_headers(media_type, len(data), owner)
+        """Store an owner's file for buyers; it is deleted after a week if no request names it.
+
+        Only the embedded service has this call. Forbidden characters of the name are replaced, and
+        an invalid media type becomes a generic one.
+        """
+        kept = "".join(
+            char if char.isprintable() and char not in _PATH_PARTS else "_"
+            for char in name[-_LONGEST_NAME:]
+        )
+        shown = {"name": kept.strip(" .") or "file"}
+        address = f"{FILES}?{urlencode(shown, quote_via=quote)}"
+        headers = {
+            "Content-Type": media_type if _MEDIA_TYPE.fullmatch(media_type) else ANY_TYPE,
+            "Content-Length": str(len(data)),
+            "Owner-Ref": owner,
+        }
         if self.job_key:
             content = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
             headers |= self._key_header("POST", address, content)
-        sent = await self._send("POST", address, _parts_of(data), headers, UPLOAD_SECONDS)
+
+        async def parts() -> AsyncIterator[bytes]:
+            for start in range(0, len(data), PART):
+                yield bytes(data[start : start + PART])
+
+        sent = await self._send("POST", address, parts(), headers, UPLOAD_SECONDS)
         return lenient.read(answers.FileAnswer, sent, "file")
 
     async def add_codes(self, request_id: str, codes: Sequence[str]) -> answers.AddedCodesAnswer:
@@ -505,42 +533,3 @@ def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list
     if len(found) < len(items):
         log.debug("unreadable items left out", of=what, number=len(items) - len(found))
     return found
-
-
-# The upload of a file, which only the embedded service accepts.
-
-
-FILES = "/v3/files"
-UPLOAD_SECONDS = 60.0
-PART = 64 * 1024
-"""Bytes sent at a time, so that a file is in memory only once."""
-
-ANY_TYPE = "application/octet-stream"
-_MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
-_LONGEST_NAME = 120  # characters
-_PATH_PARTS = frozenset("/\\")
-
-
-def _file_address(name: str) -> str:
-    """Return the upload address for a file of this name, without forbidden characters."""
-    kept = "".join(
-        char if char.isprintable() and char not in _PATH_PARTS else "_"
-        for char in name[-_LONGEST_NAME:]
-    )
-    return f"{FILES}?{urlencode({'name': kept.strip(' .') or 'file'}, quote_via=quote)}"
-
-
-def _file_headers(media_type: str, size: int, owner: str) -> dict[str, str]:
-    """Return the headers of a seller's file; an invalid media type becomes a generic one."""
-    is_sound = _MEDIA_TYPE.fullmatch(media_type) is not None
-    return {
-        "Content-Type": media_type if is_sound else ANY_TYPE,
-        "Content-Length": str(size),
-        "Owner-Ref": owner,
-    }
-
-
-async def _parts_of(data: bytes | bytearray) -> AsyncIterator[bytes]:
-    """Yield a file in parts."""
-    for start in range(0, len(data), PART):
-        yield bytes(data[start : start + PART])

@@ -11,7 +11,7 @@ from bot.chat.pictures.sheet import Code, Heading, Sheet
 from bot.core.images import qr
 
 if TYPE_CHECKING:
-    from PIL import Image
+    pass
 
 
 SIZE = WIDTH, HEIGHT = 1280, 960  # as large as Telegram shows photos
@@ -64,7 +64,12 @@ def draw_card(content: PictureContent) -> bytes:
     if content.stamp:
         left = min(left, _draw_stamp(sheet, content.stamp, corner[1] + code.side // 2))
     _draw_words(sheet, sheet.column(MARGIN, left - GAP))
-    return _encode(canvas.image)
+    for quality in QUALITIES:
+        out = io.BytesIO()
+        canvas.image.save(out, "JPEG", quality=quality)
+        if out.tell() < MAX_BYTES:
+            break
+    return out.getvalue()
 
 
 def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
@@ -112,12 +117,3 @@ def _draw_stamp(sheet: Sheet, stamp: str, middle: int) -> int:
     inner = (box[0] + STAMP_INSET, box[1], box[2] - STAMP_INSET, box[3])
     sheet.draw_label(stamp, inner, STAMP_SIZES, palette.on_accent)
     return left
-
-
-def _encode(picture: Image.Image) -> bytes:
-    for quality in QUALITIES:
-        out = io.BytesIO()
-        picture.save(out, "JPEG", quality=quality)
-        if out.tell() < MAX_BYTES:
-            break
-    return out.getvalue()

@@ -84,6 +84,14 @@ def read_receipt(data: object) -> Receipt:
         amount = amounts.to_minor(sent.amount, sent.currency_code)
     except errors.MoneyError as error:
         raise errors.BadAnswer("the answer is no receipt") from error
+    delivery = None
+    if sent.delivery is not None:
+        delivery = DeliveredGoods(
+            waits=sent.delivery.state is vocabulary.DeliveryProgress.WAITING,
+            text=sent.delivery.text,
+            file=sent.delivery.file,
+            codes=tuple(sent.delivery.codes or ()),
+        )
     return Receipt(
         product=sent.product.name,
         amount=amount,
@@ -101,18 +109,7 @@ def read_receipt(data: object) -> Receipt:
             paid_back_at=lenient.any_time(sent.paid_back_at),
             paid_back_note=sent.paid_back_note,
         ),
-        delivery=_delivered(sent.delivery),
-    )
-
-
-def _delivered(sent: answers.ReceivedAnswer | None) -> DeliveredGoods | None:
-    if sent is None:
-        return None
-    return DeliveredGoods(
-        waits=sent.state is vocabulary.DeliveryProgress.WAITING,
-        text=sent.text,
-        file=sent.file,
-        codes=tuple(sent.codes or ()),
+        delivery=delivery,
     )
 
 

@@ -320,7 +320,9 @@ class FileIntake:
                 retry = partial(self._retry, message=message, due_at=self._now() + delay)
                 await self._db.transaction_until_stored(retry)
                 return
-            found = goods_form.Fetched(problem=_problem(error))
+            problem = FILE_REFUSED if isinstance(error, errors.Refused) else FILE_UNREACHABLE
+            problem = STORAGE_FULL if isinstance(error, errors.TooManyFiles) else problem
+            found = goods_form.Fetched(problem=problem)
         finish = partial(self._finish, message=message, found=found)
         await self._db.transaction_until_stored(finish)
 
@@ -383,9 +385,3 @@ async def _keep_codes(
         kept = await service.keep_file(owner, name, "text/plain", clean)
         file_id = kept.id
     return replace(codes.as_goods(), file_id=file_id, name=whole.name)
-
-
-def _problem(error: Exception) -> str:
-    if isinstance(error, errors.TooManyFiles):
-        return STORAGE_FULL
-    return FILE_REFUSED if isinstance(error, errors.Refused) else FILE_UNREACHABLE

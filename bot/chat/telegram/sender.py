@@ -200,9 +200,15 @@ class Sender:
                     post_rows.keep_retry(tx, message.body.post_id, now)
             self._count(tx, message, transport.NEEDLESS)
         else:
+            following, body = None, message.body
+            if isinstance(body, payloads.ReceiptMessage | payloads.BuyerNotice):
+                # As a notice, so that replies to the buyer don't wait for it.
+                since = now if body.tried_since is None else body.tried_since
+                later = replace(body, tried_since=since)
+                following = outbox.NextAttempt(later, priority=queue_policy.NOTICE)
             outbox.retry(
                 tx, queue, message, now + delay.wait, delay.note,
-                uncertain=message.uncertain, following=_held_back(message, now),
+                uncertain=message.uncertain, following=following,
             )  # fmt: skip
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
@@ -355,15 +361,6 @@ def _about_picture(failure: transport.Failure, call: message_calls.Call) -> tran
     elif kind is kinds.REFUSED or (kind is kinds.UNKNOWN_FILE and is_drawn):
         kind = kinds.PICTURE
     return replace(failure, kind=kind)
-
-
-def _held_back(message: outbox.Message, now: int) -> outbox.NextAttempt | None:
-    """Turn a receipt's message into a notice, so that replies to the buyer don't wait for it."""
-    body = message.body
-    if not isinstance(body, payloads.ReceiptMessage | payloads.BuyerNotice):
-        return None
-    since = now if body.tried_since is None else body.tried_since
-    return outbox.NextAttempt(replace(body, tried_since=since), priority=queue_policy.NOTICE)
 
 
 def _media(call: message_calls.Call) -> InputFile | str:

@@ -216,6 +216,8 @@ def classify(error: TelegramError, attempts: int) -> Failure:
     """Determine a failure's kind from the call's error and the number of attempts."""
     delay = RETRIES.delay_or_last(attempts)
     kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
+    # `do_api_request` replaces Telegram's words about a token or a method.
+    told = error.__cause__ if isinstance(error.__cause__, InvalidToken) else error
     match error:
         case RetryAfter():
             kind, note = FailureKind.RATE_LIMITED, "Telegram asks to wait"
@@ -227,7 +229,7 @@ def classify(error: TelegramError, attempts: int) -> Failure:
             kind, value = FailureKind.PICTURE, LONGEST_DELAY
         case Forbidden() if attempts > 1:  # at the first attempt, the chat may just have reopened
             kind, value = FailureKind.CHAT_CLOSED, 0
-        case InvalidToken() | EndPointNotFound() if "not found" in _own_words(error):
+        case InvalidToken() | EndPointNotFound() if "not found" in told.message.lower():
             kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
             value = LONGEST_DELAY
         case InvalidToken() | EndPointNotFound():
@@ -240,12 +242,6 @@ def classify(error: TelegramError, attempts: int) -> Failure:
         case _ if _is_uncertain(error):
             kind, note = FailureKind.UNCERTAIN, f"Telegram's answer was lost: {note}"
     return Failure(kind, note, value)
-
-
-def _own_words(error: TelegramError) -> str:
-    """Return Telegram's words about a token or a method, which `do_api_request` replaces."""
-    replaced = error.__cause__
-    return (replaced if isinstance(replaced, InvalidToken) else error).message.lower()
 
 
 def _kind_by_words(error: TelegramError) -> FailureKind:
