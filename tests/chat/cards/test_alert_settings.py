@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -119,27 +120,20 @@ async def test_choosing_the_same_setting_again_changes_nothing(
     assert len(chat.said) == 1
 
 
-async def test_an_oversold_payment_has_an_alert_although_alerts_are_off(
-    chat: ChatHarness, sam: Person
-) -> None:
-    link = chat.add_link(sam, STICKERS, service_answer(id="s", remaining_units=0))
-    await chat.presses(sam, f"alerts:{link.id}:off")
-    chat.clear_messages()
-    pay(chat, link, 1, oversold=True)
-    assert told(chat) == [("💰 <b>$2.50</b> received for <b>Stickers</b>", False)]
-    assert "OVERSOLD" in chat.texts[0]
-
-
-async def test_a_buyer_who_waits_for_a_code_has_an_alert_although_alerts_are_off(
-    chat: ChatHarness, sam: Person
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [({"oversold": True}, "OVERSOLD"), ({"waiting": 1}, "1 buyer is waiting: send one code.")],
+)
+async def test_what_needs_the_seller_has_an_alert_although_alerts_are_off(
+    chat: ChatHarness, sam: Person, fields: dict[str, Any], words: str
 ) -> None:
     link = chat.add_link(sam, STICKERS, service_answer(id="s", remaining_units=2))
     await chat.presses(sam, f"alerts:{link.id}:off")
     chat.clear_messages()
     pay(chat, link, 1)
-    pay(chat, link, 2, waiting=1)
+    pay(chat, link, 2, **fields)
     assert told(chat) == [("💰 <b>$2.50</b> received for <b>Stickers</b>", False)]
-    assert "1 buyer is waiting: send one code." in chat.texts[0]
+    assert words in chat.texts[0]
 
 
 @pytest.mark.parametrize(

@@ -61,14 +61,6 @@ async def test_the_end_is_not_announced_while_an_alert_is_under_way(
     assert lines(sam) == ["🏁 Stickers\nSold out: all 3 sold."]
 
 
-async def test_the_end_of_a_drop_of_one_is_announced(
-    chat: ChatHarness, sam: Person, sending: SenderHarness
-) -> None:
-    pay(chat, drop(chat, sam, 1), 1)
-    await sending.work()
-    assert lines(sam) == ["🏁 Stickers\nSold out: the only one sold."]
-
-
 async def test_alerts_whose_answers_were_lost_count_once(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
@@ -262,18 +254,11 @@ async def test_an_unreadable_link_holds_up_no_alert(
     assert chat.states(chat.queues.messages) == []
 
 
-async def test_the_announcement_is_queued_behind_the_alerts_in_their_class(
-    chat: ChatHarness, sam: Person
-) -> None:
-    """So that a blocked chat keeps it too."""
-    pay(chat, drop(chat, sam, 1), 1)
-    body = chat.said[0]
-    chat.db.run(lambda tx: alerts.record_delivered(chat.step(tx), body))
-    assert [row["priority"] for row in chat.rows("outbox")] == [ALERT] * 2
-
-
 async def test_only_the_last_alert_queues_the_announcement(chat: ChatHarness, sam: Person) -> None:
-    """A waiting alert may still be given up, and the announcement must count it."""
+    """A waiting alert may still be given up, and the announcement must count it.
+
+    The announcement is in the alerts' class, so that a blocked chat keeps it too.
+    """
     link = drop(chat, sam)
     pay(chat, link, 1, 2, 3)
     bodies = chat.said
@@ -282,4 +267,5 @@ async def test_only_the_last_alert_queues_the_announcement(chat: ChatHarness, sa
         deliver(chat, body)
         put.append(len(chat.said) - len(bodies))
     assert put == [0, 0, 1, 1]
+    assert [row["priority"] for row in chat.rows("outbox")] == [ALERT] * 4
     assert chat.db.run(lambda tx: payment_rows.mark_summed_up(tx, link.id)) is False

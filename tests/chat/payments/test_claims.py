@@ -100,21 +100,15 @@ async def test_a_claim_in_odd_words_is_asked_all_the_same(
     assert len(chat.said) == 1
 
 
-async def test_a_payment_before_its_claim_leaves_nothing_to_ask(
-    service: WebhookSender, chat: ChatHarness
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [((CONFIRMED, CLAIMED), [Alert]), ((CLAIMED, CONFIRMED), [ClaimAlert, Alert])],
+)
+async def test_a_payment_settles_its_claim_and_leaves_nothing_to_ask_if_it_came_before(
+    service: WebhookSender, chat: ChatHarness, events: tuple[Any, ...], told: list[type]
 ) -> None:
-    assert await service.send_signed(CONFIRMED) == 200
-    assert await service.send_signed(CLAIMED) == 200
-    assert [type(said) for said in chat.said] == [Alert]
-    assert the_claim(chat).state == claim_rows.PAID
-
-
-async def test_a_payment_after_its_claim_settles_it(
-    service: WebhookSender, chat: ChatHarness
-) -> None:
-    assert await service.send_signed(CLAIMED) == 200
-    assert await service.send_signed(CONFIRMED) == 200
-    assert [type(said) for said in chat.said] == [ClaimAlert, Alert]
+    assert [await service.send_signed(event) for event in events] == [200, 200]
+    assert [type(said) for said in chat.said] == told
     assert the_claim(chat).state == claim_rows.PAID
 
 
