@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 from bot.chat.forms import stored_draft
 from bot.chat.model import drafts, jobs, payout, queues, request_spec
@@ -75,7 +75,21 @@ def language_of(tx: database.Transaction, seller_id: int) -> str | None:
     return str(row["language"]) if row else None
 
 
-def change(tx: database.Transaction, seller_id: int, **columns: object) -> None:
+class Settings(TypedDict, total=False):
+    """Columns of a seller's settings."""
+
+    destination: str | None
+    pays_later: int
+    currency: str
+    prices: str
+    zone: str
+    quiet: str | None
+    summary: int | None
+    summary_at: int | None
+    album: str
+
+
+def change(tx: database.Transaction, seller_id: int, **columns: Unpack[Settings]) -> None:
     """Store settings of a seller, by the names of their columns."""
     assigned = ", ".join(f"{name} = :{name}" for name in columns)
     tx.execute(f"UPDATE sellers SET {assigned} WHERE id = :id", id=seller_id, **columns)  # noqa: S608 - our own words
