@@ -371,7 +371,7 @@ async def _count_before(
     before, problem = await context.db.read(count)
     if problem is None:
         counted = replace(job, before=before)
-        await context.proceed(message, counted, Outcome.save_answer, answer)
+        await context.retry(message, counted, None, Outcome.save_answer, answer)
     else:
         await context.finish(message, _keep_unedited, answer, problem)
 

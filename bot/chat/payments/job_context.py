@@ -125,19 +125,28 @@ class Context:
         self,
         message: outbox.Message,
         job: AnyJob,
-        delay: int,
+        delay: int | None,
         follow: Follow | None = None,
         *values: object,
         lane: str | None = None,
     ) -> None:
         """Retry as `job` after `delay` ms, in the background, so that button presses don't wait.
 
-        `lane` is used instead of the background's; receipts have their own lanes already.
+        With None it is retried at once, before all other queued jobs of its link. `lane` is used
+        instead of the background's; receipts have their own lanes already.
         """
-        if lane is None and not isinstance(job, jobs.KeepReceipt):
-            lane = background_lane(job)
-        state = outbox.NextAttempt(job, lane, queue_policy.NOTICE)
-        await self._retry(message, state, self.now() + delay, follow, *values)
+        queue, now, note = self.queues.jobs, self.now(), "its outcome is open"
+        state, due_at = outbox.NextAttempt(job), now
+        if delay is not None:
+            if lane is None and not isinstance(job, jobs.KeepReceipt):
+                lane = background_lane(job)
+            state, due_at = outbox.NextAttempt(job, lane, queue_policy.NOTICE), now + delay
+
+        def work(tx: database.Transaction) -> None:
+            if outbox.retry(tx, queue, message, due_at, note, following=state) and follow:
+                follow(Outcome(self, tx, self.now(), job), *values)
+
+        await self.db.transaction_until_stored(work)
 
     async def queue_behind(self, message: outbox.Message, lane: str) -> bool:
         """Queue a job behind the older jobs of another lane; return False if there are none."""
@@ -154,28 +163,6 @@ class Context:
             return True
 
         return await self.db.transaction_until_stored(work)
-
-    async def proceed(
-        self, message: outbox.Message, job: jobs.Job, follow: Follow, *values: object
-    ) -> None:
-        """Perform the next step `job` at once, before all other queued jobs of its link."""
-        await self._retry(message, outbox.NextAttempt(job), self.now(), follow, *values)
-
-    async def _retry(
-        self,
-        message: outbox.Message,
-        state: outbox.NextAttempt,
-        due_at: int,
-        follow: Follow | None,
-        *values: object,
-    ) -> None:
-        queue, note = self.queues.jobs, "its outcome is open"
-
-        def work(tx: database.Transaction) -> None:
-            if outbox.retry(tx, queue, message, due_at, note, following=state) and follow:
-                follow(Outcome(self, tx, self.now(), state.body), *values)
-
-        await self.db.transaction_until_stored(work)
 
 
 J_co = TypeVar("J_co", bound=AnyJob, covariant=True)
