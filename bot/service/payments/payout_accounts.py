@@ -109,10 +109,15 @@ class Payouts:
         Raises NotFound, InvalidBody and IdempotencyMismatch.
         """
         self.check_real_money()
+
+        def remove(tx: database.Transaction) -> None:
+            account, now = _find_own(tx, app_id, account_id), self._now()
+            if not _retire(tx, account, now):
+                raise errors.NotFound(UNKNOWN)
+            _record(tx, "removed", account, now)
+
         await self._db.transaction(
-            lambda tx: idempotency.once(
-                tx, key, lambda: self._remove(tx, app_id, account_id), lambda _: None
-            )
+            lambda tx: idempotency.once(tx, key, lambda: remove(tx), lambda _: None)
         )
 
     def details_of(self, account: account_rows.PayoutAccount) -> dict[str, Any]:
@@ -151,12 +156,6 @@ class Payouts:
         account_rows.insert(tx, account)
         _record(tx, "replaced" if former else "connected", account, now)
         return account
-
-    def _remove(self, tx: database.Transaction, app_id: str, account_id: str) -> None:
-        account, now = _find_own(tx, app_id, account_id), self._now()
-        if not _retire(tx, account, now):
-            raise errors.NotFound(UNKNOWN)
-        _record(tx, "removed", account, now)
 
 
 def _find_own(tx: database.Transaction, app_id: str, account_id: str) -> account_rows.PayoutAccount:

@@ -371,14 +371,13 @@ def _read_pix(fields: _Fields) -> dict[str, Any]:
 
 
 def _read_upi(fields: _Fields) -> dict[str, Any]:
-    return {"id": fields.checked("id", _upi_id), "name": fields.text("name", LONGEST_NAME)}
+    def check(text: str) -> str:
+        if not _UPI_ID.fullmatch(text):
+            message = "A UPI ID is a name, @ and the name of a bank or app: anna@okbank."
+            raise BadDetail(DetailError.UPI_FORM, message)
+        return text
 
-
-def _upi_id(text: str) -> str:
-    if not _UPI_ID.fullmatch(text):
-        message = "A UPI ID is a name, @ and the name of a bank or app: anna@okbank."
-        raise BadDetail(DetailError.UPI_FORM, message)
-    return text
+    return {"id": fields.checked("id", check), "name": fields.text("name", LONGEST_NAME)}
 
 
 def _read_swiss(fields: _Fields) -> dict[str, Any]:

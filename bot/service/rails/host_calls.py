@@ -90,7 +90,13 @@ class HostCalls:
         if not until <= self._closed.get(host, 0) <= self._now() + host_budgets.LONGEST_CLOSED:
             log.warning("host asks for no calls", host=host, seconds=wait // 1000)
             self._closed[host] = until
-        await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
+
+        def store(tx: database.Transaction) -> None:
+            groups.lock_budget(tx, host)
+            groups.close_host(tx, host, until, self._now())
+            tx.count("host_closings")
+
+        await self._db.transaction_until_stored(store)
 
     def _take(self, tx: database.Transaction, host: str, reserves: str | None) -> int:
         """Take a call from the budget, and return the ms until the call may be made.
@@ -111,11 +117,6 @@ class HostCalls:
         groups.store_budget(tx, host, usage, self._budget.take(usage, purpose, now))
         tx.count("host_calls", purpose, "taken")
         return at - now
-
-    def _close(self, tx: database.Transaction, host: str, until: int) -> None:
-        groups.lock_budget(tx, host)
-        groups.close_host(tx, host, until, self._now())
-        tx.count("host_closings")
 
 
 def _refusal(host: str, wait: int) -> errors.Throttled:

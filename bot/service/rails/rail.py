@@ -267,10 +267,15 @@ class SandboxRail(Rail):
     def open_offline(self, charge: Charge) -> Opened:
         """Return a checkout that is polled when its money arrives."""
         is_underpaid = charge.scenario is SandboxScenario.UNDERPAID
+        after: int | None = None
+        if charge.scenario is SandboxScenario.LATE:
+            after = charge.lapses_at
+        elif is_underpaid or charge.scenario in {SandboxScenario.LATER, SandboxScenario.TWICE}:
+            after = charge.created_at
         return Opened(
             external_id=charge.reference or f"{self.kind}-{charge.checkout_id}",
             poll_details={"amount": max(1, charge.amount // 2)} if is_underpaid else {},
-            poll_times=_poll_times(charge),
+            poll_times=() if after is None else (after + SANDBOX_DELAY,),
             claimed=charge.scenario is SandboxScenario.CLAIMED,
             arrived=Arrived() if charge.scenario.is_at_once else None,
         )
@@ -282,15 +287,6 @@ class SandboxRail(Rail):
         """Return the money, because polls are scheduled for its arrival."""
         del charge
         return Arrived(opened.poll_details.get("amount"))
-
-
-def _poll_times(charge: Charge) -> tuple[int, ...]:
-    match charge.scenario:
-        case SandboxScenario.LATER | SandboxScenario.TWICE | SandboxScenario.UNDERPAID:
-            return (charge.created_at + SANDBOX_DELAY,)
-        case SandboxScenario.LATE:
-            return (charge.lapses_at + SANDBOX_DELAY,)
-    return ()
 
 
 # Refused details: each message has a code for machines.

@@ -148,10 +148,6 @@ async def test_the_services_own_words_explain_its_refusal(shop: Shop) -> None:
     )
 
 
-async def test_a_host_that_is_down_is_named(shop: Shop) -> None:
-    assert "127.0.0.1:9 can't be reached" in await refusal(shop, "shop@127.0.0.1:9")
-
-
 async def test_a_wrong_test_invoice_is_not_connected(shop: Shop) -> None:
     shop.wallet.invoice = {"network": "tb"}
     assert "The test invoice" in await refusal(shop, shop.wallet.address)
@@ -282,10 +278,12 @@ async def test_two_redirects_are_followed_also_relative_ones(shop: Shop, times: 
         return found
 
     shop.wallet.answers["offer"] = hop
+    shop.calls.clear()
     if times <= 2:
         assert (await shop.connect()).automatic
     else:
         assert (await shop.problem()).code == "hostMoved"
+        assert len(shop.calls) == 3
 
 
 async def test_a_redirect_to_what_may_not_be_called_is_named_as_such(shop: Shop) -> None:
@@ -314,13 +312,6 @@ async def test_a_redirect_to_what_may_not_be_called_is_named_as_such(shop: Shop)
         shop.calls.clear()
         assert await shop.refused() == "refused"
         assert len(shop.calls) == 1
-
-
-async def test_a_loop_of_redirects_ends(shop: Shop) -> None:
-    shop.wallet.answers["offer"] = redirect_to(f"{shop.wallet.url}/.well-known/lnurlp/shop")
-    shop.wallet.asked.clear()
-    assert await shop.refused() == "refused"
-    assert len(shop.wallet.asked) == 3
 
 
 async def test_a_redirect_to_a_name_of_a_private_address_is_not_dialled(
@@ -370,7 +361,9 @@ async def test_each_way_not_to_be_reached_is_told_as_what_it_is(
     def unknown(*_: Any, **__: Any) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    assert (await shop.problem(address="shop@127.0.0.1:9")).code == "hostClosed"
+    closed = await shop.problem(address="shop@127.0.0.1:9")
+    assert closed.code == "hostClosed"
+    assert "127.0.0.1:9 can't be reached" in closed.message
     certificate = make_certificate(tmp_path)
     port = free_port()
     async with open_tcp_relay(shop.wallet.host.rpartition(":")[2], port, certificate):
