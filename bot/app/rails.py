@@ -13,7 +13,7 @@ from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.ops import metrics
 from bot.interface import vocabulary
-from bot.service.rails import exchange_rates, host_calls, rail, rates_job
+from bot.service.rails import exchange_rates, host_calls, rail
 
 
 def build_rails(
@@ -63,7 +63,7 @@ class ExchangeSide:
     def __init__(
         self, settings: config.Settings, db: database.Database, now: Callable[[], int]
     ) -> None:
-        self.job: rates_job.RatesJob | None = None
+        self.job: exchange_rates.RatesJob | None = None
         self.gauges: tuple[metrics.Gauge, ...] = ()
         if settings.test_money or settings.rates_urls == (config.RATES_TABLE,):
             self.exchange: exchange_rates.Exchange = exchange_rates.SandboxExchange()
@@ -72,7 +72,10 @@ class ExchangeSide:
         stored = exchange_rates.StoredRates([exchange_rates.name_of(url) for url in urls], now)
         self.exchange = stored
         if urls:
-            self.job, self.gauges = rates_job.RatesJob(db, stored, urls, now), _gauges(stored, now)
+            self.job, self.gauges = (
+                exchange_rates.RatesJob(db, stored, urls, now),
+                _gauges(stored, now),
+            )
 
 
 def asks_sources(settings: config.Settings) -> bool:

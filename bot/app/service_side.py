@@ -21,7 +21,7 @@ from bot.service.notifications import notification_queues, payer_letters, recipi
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages import app
 from bot.service.payments import account_rows, payout_accounts, settling
-from bot.service.rails import host_calls, rates_job
+from bot.service.rails import exchange_rates, host_calls
 from bot.service.requests import applications, idempotency, request_commands, request_rows
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class ServiceSide:
 
 
 def _replica_loops(
-    counts: rate_limits.SharedCounts | None, job: rates_job.RatesJob | None
+    counts: rate_limits.SharedCounts | None, job: exchange_rates.RatesJob | None
 ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
     """Return the loops that synchronize replicas' memory; a single process has no such loops."""
     if counts is None:

@@ -13,7 +13,7 @@ from bot.app import rails
 from bot.app.doctor import findings
 from bot.core import errors
 from bot.interface import vocabulary
-from bot.service.rails import exchange_rates, rates_job
+from bot.service.rails import exchange_rates
 
 SAMPLE = ("USD", "EUR")
 """Currencies that every known source has."""
@@ -38,7 +38,7 @@ async def _ask_sources(it: findings.Installation) -> Money:
 
 async def _ask_source(url: str) -> Mapping[str, Decimal] | str:
     try:
-        return await rates_job.fetch_prices(url)
+        return await exchange_rates.fetch_prices(url)
     except errors.PeerError as error:
         return str(error)
 

@@ -14,8 +14,7 @@ from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.payments import account_rows
 from bot.service.rails import exchange_rates
 from bot.service.rails.bank import BankRail
-from bot.service.rails.exchange_rates import FRESH, StoredRates
-from bot.service.rails.rates_job import RatesJob
+from bot.service.rails.exchange_rates import FRESH, RatesJob, StoredRates
 from bot.service.requests import applications
 from tests.service.rails.test_bank_accounts import PIX, SEPA, SWISS, UPI
 from tests.support.bank_codes import READERS, second_decoder, zxing

@@ -13,9 +13,8 @@ from structlog.testing import capture_logs
 from bot.core.database.database import Database
 from bot.core.errors import MoneyError, StorageError
 from bot.core.text.translations import BY_DEFINITION
-from bot.service.rails import exchange_rates, rates_job
-from bot.service.rails.exchange_rates import FRESH, StoredRates
-from bot.service.rails.rates_job import LONGEST_ANSWER, RatesJob
+from bot.service.rails import exchange_rates
+from bot.service.rails.exchange_rates import FRESH, LONGEST_ANSWER, RatesJob, StoredRates
 from bot.service.requests.request import ExchangeRate
 from tests.support.rate_sources import RateSource, coinbase, kraken, serve_sources, yadio
 from tests.support.service_harness import Clock
@@ -177,7 +176,7 @@ async def test_a_replica_that_does_not_ask_follows_the_one_that_does(
     db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It goes on after an outage of the database too."""
-    monkeypatch.setattr(rates_job, "READ_SECONDS", 0)
+    monkeypatch.setattr(exchange_rates, "READ_SECONDS", 0)
     async with exchange(db, clock) as asking:
         follower = Exchange(db, clock, asking.sources)
         outages: list[Exception] = [StorageError("away"), ValueError("strange")]
@@ -244,7 +243,7 @@ async def test_a_lying_source_is_left_out_and_named_once(
 async def test_a_source_that_drips_is_given_up(
     db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rates_job, "SECONDS", 0)
+    monkeypatch.setattr(exchange_rates, "CALL_SECONDS", 0)
     async with exchange(db, clock) as rates:
         await rates.job.tick()
         assert rates.euro() is None
