@@ -26,9 +26,8 @@ from bot.core.brand import COLOURS
 from bot.core.text.translations import DEFAULT
 from bot.interface.vocabulary import NO_PAYOUT, PAYOUT_KINDS, DetailError, PayerField, Status
 from bot.service.pages.checkout_values import BANK_FIELDS, CASES, SENT_BUTTONS
-from bot.service.pages.order_values import WORDS
 from bot.service.pages.page_values import TAP
-from bot.service.pages.payer_form import AmountProblem
+from bot.service.pages.payer_form import WORDS, AmountProblem
 from bot.service.pages.site_routes import PRIVACY_PARTS
 from bot.service.rails.rail import SandboxScenario
 from bot.service.requests.request import PAUSED, RESERVED, UNPRICED, WAY_CLOSED
@@ -200,6 +199,7 @@ CALLS = {
     "translations.t": 1,
     "t": 1,
     "_t": 0,
+    "translate": 0,
     "reader.t": 0,
     "who.t": 0,
     "context.text": 0,

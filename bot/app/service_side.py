@@ -155,9 +155,9 @@ class ServiceSide:
         """Return the queue handlers that send emails; without them, nothing of it is imported."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
-        from bot.service.notifications import emails, letter_texts, smtp_sender  # noqa: PLC0415 - for email alone
+        from bot.service.notifications import emails, letter_texts  # noqa: PLC0415 - for email alone
 
-        mailer = smtp_sender.Mailer(mail.parse_server(settings.smtp_url.get_secret_value()))
+        mailer = emails.Mailer(mail.parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
         self.checks["mail"] = mailer.check
         origin = letter_texts.LetterOrigin(settings.smtp_from, settings.url)

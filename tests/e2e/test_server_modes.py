@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.payments.reconciler import FIRST_WAIT, WEBHOOK_GRACE
 from bot.chat.telegram.intake import WEBHOOK_PATH
 from bot.core import signing
-from bot.service.notifications.outcomes import RETRIES
+from bot.service.notifications.notification_queues import RETRIES
 from tests.support.asgi_server import make_certificate, open_tcp_relay
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, sell_vase, shown
 from tests.support.free_ports import free_port

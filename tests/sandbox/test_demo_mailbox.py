@@ -18,7 +18,7 @@ from bot.core.net.mail import parse_server
 from bot.sandbox.web.mailbox import MOST_BYTES, Mailbox
 from bot.sandbox.world.mail import KEPT, Mails
 from bot.sandbox.world.world import World
-from bot.service.notifications.smtp_sender import Mailer
+from bot.service.notifications.emails import Mailer
 from tests.support.mail import SENDER, composed_letter
 from tests.support.sandbox_server import START, Clock
 

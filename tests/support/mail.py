@@ -21,9 +21,8 @@ from bot.core.database.database import Row
 from bot.core.net.mail import SmtpServer
 from bot.core.outbox import outbox
 from bot.sandbox.web.mailbox import HOST, MailServer
-from bot.service.notifications.emails import LetterSender, to_payers, to_sellers
+from bot.service.notifications.emails import LetterSender, Mailer, to_payers, to_sellers
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, payment_letter
-from bot.service.notifications.smtp_sender import Mailer
 from bot.service.payments.payment_reports import (
     LetterReport,
     ReceiptReport,

@@ -23,7 +23,7 @@ from bot.core import errors, exact_json
 from bot.core.net import http_client, mail
 from bot.core.ops import readiness
 from bot.core.text import sanitize
-from bot.service.notifications import smtp_sender
+from bot.service.notifications import emails
 
 ASK_SECONDS = 5.0
 """The longest wait for an answer of Telegram or of an address."""
@@ -361,7 +361,7 @@ async def _ask_mail(it: findings.Installation) -> str:
     server = mail.parse_server(it.settings.smtp_url.get_secret_value())
     sender = mail.parse_sender(it.settings.smtp_from or "").addr_spec
     try:
-        await smtp_sender.Mailer(server, timeout=MAIL_SECONDS).check(sender)
+        await emails.Mailer(server, timeout=MAIL_SECONDS).check(sender)
     except errors.MailRefused as error:
         text = "; ".join(filter(None, (error.reason, error.remedy)))
         raise findings.Unanswered(text) from None

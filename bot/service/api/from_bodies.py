@@ -81,8 +81,12 @@ def _terms(body: bodies.CreateBody) -> request.Terms:
     if instrument is None:
         raise errors.InvalidBody.of_field("instrumentCurrencyCode", "is required")
     currency = denomination or instrument
-    product, notifications = body.product, body.notifications or bodies.NotificationsBody()
-    price = body.price_before_discount
+    product, seller = body.product, body.seller
+    notifications = body.notifications or bodies.NotificationsBody()
+    profile = None
+    if seller:
+        shown = (seller.name, seller.image_url, seller.contact)
+        profile = request.SellerProfile(*shown, seller.description, seller.accent_color)
     terms = request.Terms(
         kind=vocabulary.Kind(body.expiration_type),
         product=request.Product(
@@ -98,16 +102,14 @@ def _terms(body: bodies.CreateBody) -> request.Terms:
         ),
         instrument=instrument,
         denomination=denomination,
-        price_before_discount=None
-        if price is None
-        else changes.minor(price, currency, "priceBeforeDiscount"),
+        price_before_discount=_minor(body.price_before_discount, currency, "priceBeforeDiscount"),
         requested_user_data=tuple(body.requested_user_data or ()),
         redirect_url=body.redirect_url,
         webhook=_webhook(notifications.webhook),
         email=notifications.email,
-        seller=_seller(body.seller) if body.seller else None,
+        seller=profile,
         choice=_choice(body.amount_choice, currency),
-        goal=None if body.goal is None else changes.minor(body.goal, currency, "goal"),
+        goal=_minor(body.goal, currency, "goal"),
         max_quantity=body.max_quantity,
         thanks=body.thanks,
         keep_url=body.keep_url,
@@ -130,12 +132,6 @@ def _one_of(body: bodies.CreateBody, *spellings: str) -> str | None:
                 str(fields[name].alias), f"differs from {fields[given[0]].alias}"
             )
     return str(values[given[0]]) if given else None
-
-
-def _seller(body: bodies.SellerBody) -> request.SellerProfile:
-    return request.SellerProfile(
-        body.name, body.image_url, body.contact, body.description, body.accent_color
-    )
 
 
 def _webhook(webhook: bodies.WebhookBody | None) -> request.Webhook | None:
@@ -165,12 +161,12 @@ def _choice(body: bodies.AmountChoiceBody | None, currency: str) -> parts.Amount
         raise errors.InvalidBody.of_field(
             "amountChoice.minimum", "is required where nothing is suggested"
         )
-    maximum = body.maximum
-    return parts.AmountChoice(
-        minimum,
-        suggested,
-        None if maximum is None else changes.minor(maximum, currency, "amountChoice.maximum"),
-    )
+    maximum = _minor(body.maximum, currency, "amountChoice.maximum")
+    return parts.AmountChoice(minimum, suggested, maximum)
+
+
+def _minor(amount: Decimal | None, currency: str, field: str) -> int | None:
+    return None if amount is None else changes.minor(amount, currency, field)
 
 
 def _goods(body: bodies.DeliveryBody) -> contents.Goods:

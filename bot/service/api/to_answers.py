@@ -10,7 +10,7 @@ from bot.core.money import amounts
 from bot.interface import answers, fields, parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.goods import contents
-from bot.service.notifications import notification, webhooks
+from bot.service.notifications import notification, payer_letters, webhooks
 from bot.service.payments import account_rows, payment_reports
 from bot.service.rails import rail
 from bot.service.requests import request
@@ -29,11 +29,6 @@ def qr_url(public_url: str, request_id: str) -> str:
 def receipt_url(public_url: str, payment: request.Payment) -> str:
     """Return the address of a receipt's page."""
     return f"{public_url}{request.receipt_path(payment.request_id, payment.id)}"
-
-
-def file_url(public_url: str, payment: request.Payment) -> str:
-    """Return the address at which the holder of a receipt downloads the file."""
-    return f"{receipt_url(public_url, payment)}/file"
 
 
 # Requests.
@@ -325,7 +320,7 @@ def receipt(
     received: contents.Received | None,
 ) -> answers.ReceiptAnswer:
     """Return a receipt; only the holder of the receipt's address may read it."""
-    marks = paid.marks
+    marks, file = paid.marks, received and received.file
     is_back = marks.paid_back_at is not None
     is_sold = paid.took_unit and not is_back
     return answers.ReceiptAnswer(
@@ -334,7 +329,7 @@ def receipt(
         amount=amounts.from_minor(paid.amount, paid.currency),
         currency_code=paid.currency,
         quantity=paid.quantity,
-        units=_units(shown, paid) if is_sold else None,
+        units=payer_letters.unit_numbers(shown, paid) if is_sold else None,
         completed_at=fields.iso(paid.completed_at),
         status="paidBack" if is_back else "oversold" if paid.oversold else "paid",
         thanks=shown.terms.thanks if is_sold else None,
@@ -343,34 +338,19 @@ def receipt(
         paid_back_at=fields.iso_or_none(marks.paid_back_at),
         paid_back_note=marks.paid_back_note,
         receipt_url=receipt_url(public_url, paid),
-        delivery=received and _received(public_url, paid, received),
-    )
-
-
-def _units(shown: request.PaymentRequest, paid: request.Payment) -> answers.UnitsAnswer | None:
-    """Return the numbers of the units of a drop, None for another kind."""
-    first = paid.first_unit
-    if shown.terms.kind is not vocabulary.Kind.LIMIT or shown.units is None or first is None:
-        return None
-    return answers.UnitsAnswer(
-        first=first, last=first + paid.quantity - 1, total=shown.units.offered
-    )
-
-
-def _received(
-    public_url: str, paid: request.Payment, received: contents.Received
-) -> answers.ReceivedAnswer:
-    return answers.ReceivedAnswer(
-        state=received.progress,
-        text=received.text,
-        file=received.file
-        and answers.ReceivedFile(
-            name=received.file.name,
-            media_type=received.file.media_type,
-            size=received.file.size,
-            url=file_url(public_url, paid),
+        delivery=received
+        and answers.ReceivedAnswer(
+            state=received.progress,
+            text=received.text,
+            file=file
+            and answers.ReceivedFile(
+                name=file.name,
+                media_type=file.media_type,
+                size=file.size,
+                url=f"{receipt_url(public_url, paid)}/file",
+            ),
+            codes=[*received.codes] or None,
         ),
-        codes=[*received.codes] or None,
     )
 
 

@@ -86,7 +86,13 @@ def payment_letter(
     The same reports give the same letter. The head shows the name and colour of `seller`. Raises
     MailRefused if the address is invalid or the text can't be written.
     """
-    reports = _newest(reports)
+    newest = {_id(report): report for report in reports}
+    reports = [  # without underpaid payments that a later report replaces
+        report
+        for report in reports
+        if not (isinstance(report, payment_reports.LetterReport) and report.underpaid)
+        or newest[_id(report)] is report
+    ]
     if len(reports) == 1:
         (report,) = reports
         if isinstance(report, payment_reports.LetterReport):
@@ -170,10 +176,16 @@ def _head(seller: request.SellerProfile | None) -> dict[str, Any]:
 
 
 def _payment_words(report: payment_reports.LetterReport, public_url: str) -> dict[str, Any]:
-    amount = money_text(report)
-    name, (subject, heading, warning) = _line(report.product), _keys(report)
+    amount, name, left = money_text(report), _line(report.product), report.remaining_units
+    subject, heading, warning = "mail-subject", "mail-heading", None
+    if report.underpaid:
+        subject, heading = "mail-subject-underpaid", "mail-heading-underpaid"
+        warning = "mail-underpaid"
+    elif report.oversold:
+        subject = "mail-subject-oversold"
+        warning = "mail-oversold-few" if report.quantity > 1 and left else "mail-oversold"
     given = {"amount": amount, "paid": paid_text(report) or amount}
-    counts = {"quantity": report.quantity, "left": report.remaining_units or 0}
+    counts = {"quantity": report.quantity, "left": left or 0}
     words = {
         "subject": _t(subject, name=name, **given),
         "heading": _t(heading, **given),
@@ -201,17 +213,6 @@ def labelled(
     return [(translations.t(language, key), value) for key, value in rows if value]
 
 
-def _keys(report: payment_reports.LetterReport) -> tuple[str, str, str | None]:
-    """Return the text keys of subject, heading and warning."""
-    if report.underpaid:
-        return "mail-subject-underpaid", "mail-heading-underpaid", "mail-underpaid"
-    if report.oversold:
-        some_left = report.quantity > 1 and report.remaining_units
-        warning = "mail-oversold-few" if some_left else "mail-oversold"
-        return "mail-subject-oversold", "mail-heading", warning
-    return "mail-subject", "mail-heading", None
-
-
 def _claim_words(report: payment_reports.ClaimLetter) -> dict[str, Any]:
     amount, name = money_text(report), _line(report.product)
     rows = [
@@ -229,17 +230,6 @@ def _claim_words(report: payment_reports.ClaimLetter) -> dict[str, Any]:
         "rows": labelled(rows),
         "why": _t("mail-why"),
     }
-
-
-def _newest(reports: Sequence[Report]) -> list[Report]:
-    """Return the reports without underpaid payments that a later report replaces."""
-    newest = {_id(report): report for report in reports}
-    return [
-        report
-        for report in reports
-        if not (isinstance(report, payment_reports.LetterReport) and report.underpaid)
-        or newest[_id(report)] is report
-    ]
 
 
 def _id(report: Report) -> str:
@@ -309,13 +299,17 @@ def _brief(report: Report) -> str:
 
 
 def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, str]]:
+    units, reserved = report.remaining_units, report.reserved_units
+    left = None if units is None else _t("mail-left-units", left=units)
+    if units is not None and reserved:  # not sold out yet
+        left = _t("mail-left-reserved", left=units, reserved=reserved)
     rows = [
         ("mail-product", name),
         ("receipt-quantity", str(report.quantity) if report.quantity > 1 else None),
         ("mail-payer-name", _unlinked(report.name or "")),
         ("mail-message", _unlinked(report.message or "")),
         ("receipt-paid", paid_text(report)),
-        ("mail-left", _left(report)),
+        ("mail-left", left),
         ("receipt-when", _t("moment-utc", at=moment(report.completed_at))),
         *_payer_rows(report),
         ("receipt-transaction", report.transaction_id),
@@ -358,16 +352,6 @@ def paid_text(
     if report.paid_amount is None or report.paid_currency is None:
         return None
     return amounts.format_money(report.paid_amount, report.paid_currency, language)
-
-
-def _left(report: payment_reports.LetterReport) -> str | None:
-    """Return the text about remaining units; a request with reserved units is not sold out yet."""
-    left, reserved = report.remaining_units, report.reserved_units
-    if left is None:
-        return None
-    if reserved:
-        return _t("mail-left-reserved", left=left, reserved=reserved)
-    return _t("mail-left-units", left=left)
 
 
 def _t(key: str, **values: object) -> str:

@@ -44,10 +44,12 @@ def read_letter(
         payment_reports.News.PAID_BACK: payment.marks.paid_back_note,
     }
     note = notes.get(news) if news else None
+    template = request.terms.keep_url
+    keep = template and notification.keep_link(template, request.id, payment.id)
     received = fulfillment.find_received(tx, payment) or contents.Received()
     return notification.LetterContents(
-        units=_units(request, payment),
-        keep=_keep(request, payment),
+        units=None if payment.marks.paid_back_at else unit_numbers(request, payment),
+        keep=keep if keep and notification.is_deep_link(keep) else None,  # no other is mailed
         codes=_codes(payment, received),
         has_goods=received != contents.Received(),
         waits=received.waiting > 0,
@@ -63,24 +65,12 @@ def _is_current(payment: Payment, news: payment_reports.News) -> bool:
     return (marks.paid_back_at is not None) == (news is payment_reports.News.PAID_BACK)
 
 
-def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumbers | None:
-    """Return the unit numbers of a payment, or None if it has none or was paid back."""
-    first, total = payment.first_unit, request.units.offered if request.units else 0
-    if (
-        request.terms.kind is not vocabulary.Kind.LIMIT
-        or first is None
-        or payment.marks.paid_back_at
-    ):
+def unit_numbers(request: PaymentRequest, payment: Payment) -> notification.UnitNumbers | None:
+    """Return the numbers of a payment's units in a drop, None for another kind of request."""
+    first, units = payment.first_unit, request.units
+    if request.terms.kind is not vocabulary.Kind.LIMIT or units is None or first is None:
         return None
-    return notification.UnitNumbers(first, first + payment.quantity - 1, total)
-
-
-def _keep(request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the link that saves the receipt in Telegram; no other links are mailed."""
-    if request.terms.keep_url is None:
-        return None
-    url = notification.keep_link(request.terms.keep_url, request.id, payment.id)
-    return url if notification.is_deep_link(url) else None
+    return notification.UnitNumbers(first, first + payment.quantity - 1, units.offered)
 
 
 def _codes(payment: Payment, received: contents.Received) -> tuple[tuple[int, str], ...]:

@@ -7,8 +7,10 @@ else is on the receipt's page, which the letter links to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from email.message import EmailMessage
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from bot.core.text import translations
@@ -36,16 +38,30 @@ def receipt_letter(
 
     The same report gives the same letter. Raises MailRefused if its address is invalid.
     """
-    language = report.language
+    language, units, numbers = report.language, contents.units, None
+    translate = partial(translations.t, language)
     amount = letter_texts.money_text(report, language)
     subject = "mail-payer-subject-test" if report.test_money else "mail-payer-subject"
     if report.oversold:
         subject = "mail-payer-subject-oversold"
+    if units:
+        named = translations.unit_numbers(units.first, units.last, language)
+        numbers = translate("mail-payer-numbers", numbers=named, total=units.total)
+    head = [
+        ("receipt-amount", amount),
+        ("receipt-paid", letter_texts.paid_text(report, language)),
+        ("mail-payer-units", numbers),
+    ]
+    rest = [
+        ("receipt-when", translate("moment-utc", at=letter_texts.moment(report.completed_at))),
+        ("mail-payer-host", urlsplit(origin.public_url).netloc),
+        ("receipt-transaction", report.transaction_id),
+    ]
     words = {
-        "subject": translations.t(language, subject, amount=amount),
-        "heading": translations.t(language, "mail-payer-heading", amount=amount),
-        "warning": translations.t(language, "mail-payer-oversold") if report.oversold else None,
-        "rows": _receipt_rows(report, contents, origin),
+        "subject": translate(subject, amount=amount),
+        "heading": translate("mail-payer-heading", amount=amount),
+        "warning": translate("mail-payer-oversold") if report.oversold else None,
+        "rows": _rows(language, contents, head, rest),
     }
     return _compose(words, report, target, origin, contents)
 
@@ -59,19 +75,16 @@ def notice_letter(
 ) -> EmailMessage:
     """Write the letter with news about a payment. Raises the errors of `receipt_letter`."""
     language, (subject, heading) = notice.language, NEWS[notice.news]
+    translate = partial(translations.t, language)
     amount = letter_texts.money_text(notice, language)
     counted = {"amount": amount, "count": notice.quantity}
-    note = contents.note or translations.t(language, "mail-payer-there")
+    note = contents.note or translate("mail-payer-there")
     head = [("receipt-amount", amount), ("mail-payer-note", note if contents.has_note else None)]
-    rows = [
-        *letter_texts.labelled(head, language),
-        *_goods_rows(language, contents),
-        *letter_texts.labelled([("receipt-transaction", notice.transaction_id)], language),
-    ]
+    rest = [("receipt-transaction", notice.transaction_id)]
     words = {
-        "subject": translations.t(language, subject, **counted),
-        "heading": translations.t(language, heading, **counted),
-        "rows": rows,
+        "subject": translate(subject, **counted),
+        "heading": translate(heading, **counted),
+        "rows": _rows(language, contents, head, rest),
     }
     return _compose(words, notice, target, origin, contents)
 
@@ -84,57 +97,36 @@ def rejection_letter(
 ) -> EmailMessage:
     """Write that the seller hasn't found the payment. Raises the errors of `receipt_letter`."""
     language, amount = notice.language, letter_texts.money_text(notice, notice.language)
+    translate = partial(translations.t, language)
     rows = [("receipt-amount", amount), ("receipt-reference", notice.reference)]
     path = request.checkout_path(notice.request_id, notice.checkout_id)
     words = {
-        "subject": translations.t(language, "mail-unfound-subject", amount=amount),
-        "heading": translations.t(language, "mail-unfound-heading", amount=amount),
-        "intro": translations.t(language, "mail-unfound"),
+        "subject": translate("mail-unfound-subject", amount=amount),
+        "heading": translate("mail-unfound-heading", amount=amount),
+        "intro": translate("mail-unfound"),
         "rows": letter_texts.labelled(rows, language),
-        "action": translations.t(language, "mail-unfound-open"),
+        "action": translate("mail-unfound-open"),
         "link": f"{origin.public_url}{path}",
     }
     words |= _reason(origin, language)
     return letter_texts.compose(words, notice.rejected_at, target, origin, language)
 
 
-def _receipt_rows(
-    report: payment_reports.ReceiptReport,
-    contents: notification.LetterContents,
-    origin: letter_texts.LetterOrigin,
+Rows: TypeAlias = Sequence[tuple[str, str | None]]
+
+
+def _rows(
+    language: str, contents: notification.LetterContents, head: Rows, rest: Rows
 ) -> list[tuple[str, str]]:
-    language, units, numbers = report.language, contents.units, None
-    if units:
-        named = translations.unit_numbers(units.first, units.last, language)
-        numbers = translations.t(language, "mail-payer-numbers", numbers=named, total=units.total)
-    at = letter_texts.moment(report.completed_at)
-    head = [
-        ("receipt-amount", letter_texts.money_text(report, language)),
-        ("receipt-paid", letter_texts.paid_text(report, language)),
-        ("mail-payer-units", numbers),
-    ]
-    rest = [
-        ("receipt-when", translations.t(language, "moment-utc", at=at)),
-        ("mail-payer-host", urlsplit(origin.public_url).netloc),
-        ("receipt-transaction", report.transaction_id),
-    ]
-    return [
-        *letter_texts.labelled(head, language),
-        *_goods_rows(language, contents),
-        *letter_texts.labelled(rest, language),
-    ]
-
-
-def _goods_rows(language: str, contents: notification.LetterContents) -> list[tuple[str, str]]:
-    """Return the codes, or the place where the payer finds the goods."""
+    """Return the rows of a letter; the codes, or the place of the goods, stand in the middle."""
+    translate = partial(translations.t, language)
     key = "mail-payer-code-of" if len(contents.codes) > 1 else "mail-payer-code"
-    rows = [(translations.t(language, key, unit=unit), code) for unit, code in contents.codes]
-    if contents.waits or (contents.has_goods and not rows):
+    goods = [(translate(key, unit=unit), code) for unit, code in contents.codes]
+    if contents.waits or (contents.has_goods and not goods):
         where = "mail-payer-goods-wait" if contents.waits else "mail-payer-there"
-        rows += letter_texts.labelled(
-            [("mail-payer-goods", translations.t(language, where))], language
-        )
-    return rows
+        goods.append((translate("mail-payer-goods"), translate(where)))
+    labelled = partial(letter_texts.labelled, language=language)
+    return [*labelled(head), *goods, *labelled(rest)]
 
 
 def _compose(

@@ -18,7 +18,7 @@ from bot.core.money import amounts
 from bot.core.net import guarded_transport, http_client, webhook_addresses
 from bot.core.outbox import outbox, queue_policy, worker
 from bot.interface import answers, bodies, fields
-from bot.service.notifications import notification, notification_queues, outcomes
+from bot.service.notifications import notification, notification_queues
 from bot.service.payments import payment_reports
 from bot.service.requests import applications, request_commands
 
@@ -114,7 +114,9 @@ class Windows:
         """Return the current width of a group, which is an endpoint or a host."""
         return self._known.get(name, START[_kind(name)])
 
-    def store(self, groups: tuple[str, ...], outcome: outcomes.AttemptOutcome, took: int) -> None:
+    def store(
+        self, groups: tuple[str, ...], outcome: notification_queues.AttemptOutcome, took: int
+    ) -> None:
         """Record an attempt that took `took` ms."""
         is_slow = took >= SLOW
         for name in groups:
@@ -189,7 +191,7 @@ class WebhookSender:
         await self._outside.close()
 
     def _queue_handler(self, queue: queue_policy.Queue, room: int) -> worker.QueueHandler:
-        recorder = outcomes.AttemptRecorder(
+        recorder = notification_queues.AttemptRecorder(
             self._db, notification.Channel.WEBHOOK, queue, self._now
         )
         handle = partial(self._handle, recorder=recorder)
@@ -198,7 +200,7 @@ class WebhookSender:
         )
 
     async def _handle(
-        self, message: outbox.Message, recorder: outcomes.AttemptRecorder
+        self, message: outbox.Message, recorder: notification_queues.AttemptRecorder
     ) -> Awaitable[None]:
         began = self._now()
         outcome = await self._attempt(message)
@@ -209,10 +211,10 @@ class WebhookSender:
         # The next webhook of a batch is sent while this outcome is stored.
         return asyncio.create_task(recorder.settle(message, outcome, began, host))
 
-    async def _attempt(self, message: outbox.Message) -> outcomes.AttemptOutcome:
+    async def _attempt(self, message: outbox.Message) -> notification_queues.AttemptOutcome:
         sealed = await applications.read_webhook_secrets(self._db, message.body.app_id, self._now())
         if not sealed:
-            return outcomes.AttemptOutcome(problem="the application is gone", final=True)
+            return notification_queues.AttemptOutcome(problem="the application is gone", final=True)
         body = event(message.body).json_text().encode()
         try:
             # Every valid secret signs, so that receivers can change their secrets one by one.
@@ -221,15 +223,15 @@ class WebhookSender:
             headers = signing.sign(secrets, message.id, at, body)
             return await self._post(message, body, headers)
         except errors.ForbiddenAddress as error:
-            return outcomes.AttemptOutcome(problem=str(error), final=True)
+            return notification_queues.AttemptOutcome(problem=str(error), final=True)
         except TimeoutError:
-            return outcomes.AttemptOutcome(problem=f"no answer within {TIMEOUT} seconds")
+            return notification_queues.AttemptOutcome(problem=f"no answer within {TIMEOUT} seconds")
         except (errors.ConfigProblem, errors.Unreachable) as error:
-            return outcomes.AttemptOutcome(problem=str(error))
+            return notification_queues.AttemptOutcome(problem=str(error))
 
     async def _post(
         self, message: outbox.Message, body: bytes, headers: dict[str, str]
-    ) -> outcomes.AttemptOutcome:
+    ) -> notification_queues.AttemptOutcome:
         url = message.body.url
         client = self._client(message.body.app_id, url)
         async with asyncio.timeout(TIMEOUT):
@@ -242,11 +244,11 @@ class WebhookSender:
                 async with asyncio.timeout(BODY_TIMEOUT):
                     async for chunk in chunks:
                         kept += chunk
-                        if len(kept) >= outcomes.LONGEST_ANSWER:
+                        if len(kept) >= notification_queues.LONGEST_ANSWER:
                             break
-        return outcomes.AttemptOutcome(
+        return notification_queues.AttemptOutcome(
             answer.status,
-            bytes(kept[: outcomes.LONGEST_ANSWER]),
+            bytes(kept[: notification_queues.LONGEST_ANSWER]),
             final=answer.status == GONE,
             retry_after=http_client.read_retry_after(
                 answer.headers.get("retry-after"), self._now()

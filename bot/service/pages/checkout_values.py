@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
 from bot.interface import vocabulary
+from bot.interface.vocabulary import CheckoutState
 from bot.service.api import callers, to_answers
 from bot.service.checkouts import paying
 from bot.service.checkouts.checkout import ENDED, Checkout
 from bot.service.pages import page_texts, page_values, render
-from bot.service.rails import rail
 from bot.service.requests.request import (
     Payment,
     PaymentRequest,
     PaymentState,
+    Quote,
     checkout_path,
     may_lead_to,
     receipt_path,
@@ -87,9 +89,7 @@ BANK_FIELDS = ("key", "id", "holder", "address", "city", "iban", "bic", "amount"
 GROUPED_FIELDS = frozenset({"iban"})
 """Fields that are shown in groups of four and copied without spaces."""
 
-PAYABLE: frozenset[str] = frozenset(
-    {vocabulary.CheckoutState.OPEN, vocabulary.CheckoutState.CLAIMED}
-)
+PAYABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.CLAIMED})
 """States in which the page shows what to pay with."""
 
 
@@ -112,38 +112,31 @@ def code_text(checkout: Checkout) -> str | None:
 
 def pay_with_values(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
-) -> dict[str, Any]:
-    """Return `pay_with`: the code, its link and its fields, or None to show nothing."""
+) -> dict[str, Any] | None:
+    """Return the code, its link and its fields, or None to show nothing."""
     given = checkout.pay_with
     if given is None or page_state not in PAYABLE:
-        return {"pay_with": None}
-    name = way_name(checkout)
-    fields = dict(given.fields)
-    reference = fields.pop("reference", None)
-    invoice, code = given.lightning_invoice, fields.pop("code", None)
-    is_claimed_later = checkout.kind == vocabulary.BANK or not checkout.automatic
+        return None
+    name, fields, invoice = way_name(checkout), dict(given.fields), given.lightning_invoice
+    reference, code = fields.pop("reference", None), fields.pop("code", None)
+    link = None  # banking apps other than UPI have no address
+    if invoice:
+        link = f"lightning:{invoice}"
+    elif given.qr_text and given.qr_text.startswith("upi:"):
+        link = given.qr_text
     return {
-        "pay_with": {
-            "folded": page_state == vocabulary.CheckoutState.CLAIMED,
-            "picture": f"/pay/{checkout.request_id}/checkout/{checkout.id}/code.png",
-            "picture_text": locale.t(f"page-code-{name}"),
-            "link": _link(given),
-            "opens": "page-open-wallet" if invoice else "page-open-upi",
-            "quiet": is_claimed_later,
-            "long": invoice or code,
-            "long_name": "page-field-invoice" if invoice else "page-field-code",
-            "fields": [_field(locale, *field) for field in fields.items()],
-            "reference": reference,
-            "reference_hint": page_texts.seller_text(locale, request, "page-reference-hint"),
-        }
+        "folded": page_state == CheckoutState.CLAIMED,
+        "picture": f"/pay/{checkout.request_id}/checkout/{checkout.id}/code.png",
+        "picture_text": locale.t(f"page-code-{name}"),
+        "link": link,
+        "opens": "page-open-wallet" if invoice else "page-open-upi",
+        "quiet": checkout.kind == vocabulary.BANK or not checkout.automatic,
+        "long": invoice or code,
+        "long_name": "page-field-invoice" if invoice else "page-field-code",
+        "fields": [_field(locale, *field) for field in fields.items()],
+        "reference": reference,
+        "reference_hint": page_texts.seller_text(locale, request, "page-reference-hint"),
     }
-
-
-def _link(given: rail.PayWith) -> str | None:
-    """Return the address that opens a wallet or a UPI app; other banking apps have no address."""
-    if given.lightning_invoice:
-        return f"lightning:{given.lightning_invoice}"
-    return given.qr_text if given.qr_text and given.qr_text.startswith("upi:") else None
 
 
 def _field(locale: page_texts.Locale, field: str, value: str) -> dict[str, str]:
@@ -188,14 +181,14 @@ _BY_CONFIRMATION = ("why", page_values.TAP, vocabulary.BANK)
 _BY_UNITS_AND_CONFIRMATION = ("free", vocabulary.LIGHTNING, *_BY_CONFIRMATION)
 
 CASES: dict[str, tuple[str, ...]] = {
-    vocabulary.CheckoutState.OPENING: ("why",),
-    vocabulary.CheckoutState.OPEN: _BY_UNITS_AND_CONFIRMATION,
-    vocabulary.CheckoutState.CLAIMED: _BY_CONFIRMATION,
-    vocabulary.CheckoutState.LAPSED: _BY_UNITS_AND_CONFIRMATION,
-    vocabulary.CheckoutState.CANCELLED: _BY_UNITS_AND_CONFIRMATION,
-    vocabulary.CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
-    vocabulary.CheckoutState.REJECTED: _BY_CONFIRMATION,
-    vocabulary.CheckoutState.OVERSOLD: ("why", "free"),
+    CheckoutState.OPENING: ("why",),
+    CheckoutState.OPEN: _BY_UNITS_AND_CONFIRMATION,
+    CheckoutState.CLAIMED: _BY_CONFIRMATION,
+    CheckoutState.LAPSED: _BY_UNITS_AND_CONFIRMATION,
+    CheckoutState.CANCELLED: _BY_UNITS_AND_CONFIRMATION,
+    CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
+    CheckoutState.REJECTED: _BY_CONFIRMATION,
+    CheckoutState.OVERSOLD: ("why", "free"),
     UNDERPAID: ("why",),
     UNCONFIRMED: _BY_CONFIRMATION,
 }
@@ -204,45 +197,33 @@ CASES: dict[str, tuple[str, ...]] = {
 SENT_BUTTONS = {vocabulary.BANK: "page-sent", page_values.TAP: "page-sent-tap"}
 """The button with which a payer reports that the money was sent, if the rail can't know it."""
 
+ONLY_SELLER_HELPS: frozenset[str] = frozenset(
+    {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
+)
+"""Page states in which nobody but the seller can help."""
+
 SIGNS: dict[str, str] = {
-    vocabulary.CheckoutState.CLAIMED: "waiting",
-    vocabulary.CheckoutState.LAPSED: "over",
-    vocabulary.CheckoutState.CANCELLED: "stopped",
-    **dict.fromkeys(
-        (vocabulary.CheckoutState.FAILED, vocabulary.CheckoutState.REJECTED), "trouble"
-    ),
-    **dict.fromkeys((vocabulary.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED), "trouble"),
+    CheckoutState.CLAIMED: "waiting",
+    CheckoutState.LAPSED: "over",
+    CheckoutState.CANCELLED: "stopped",
+    CheckoutState.FAILED: "trouble",
+    **dict.fromkeys(ONLY_SELLER_HELPS, "trouble"),
 }
 """The macro of signs.html for each page state."""
 
-CLAIMABLE: frozenset[str] = frozenset(
-    {vocabulary.CheckoutState.OPEN, vocabulary.CheckoutState.LAPSED, UNCONFIRMED}
-)
+CLAIMABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.LAPSED, UNCONFIRMED})
 """Page states in which a payer may report that the money was sent, or repeat the report."""
 
 RESTART_LINKS: dict[tuple[str, str], str] = {
-    (vocabulary.CheckoutState.LAPSED, vocabulary.LIGHTNING): "page-new-invoice",
-    (vocabulary.CheckoutState.LAPSED, page_values.TAP): "page-new-invoice",
-    (vocabulary.CheckoutState.FAILED, vocabulary.LIGHTNING): "page-retry",
-    (vocabulary.CheckoutState.FAILED, page_values.TAP): "page-retry",
+    (CheckoutState.LAPSED, vocabulary.LIGHTNING): "page-new-invoice",
+    (CheckoutState.LAPSED, page_values.TAP): "page-new-invoice",
+    (CheckoutState.FAILED, vocabulary.LIGHTNING): "page-retry",
+    (CheckoutState.FAILED, page_values.TAP): "page-retry",
 }
 """Texts of the link to the pay page that differ from "Start again"."""
 
-ASK_SELLER: frozenset[str] = frozenset(
-    {
-        *(
-            vocabulary.CheckoutState.CLAIMED,
-            vocabulary.CheckoutState.REJECTED,
-            vocabulary.CheckoutState.FAILED,
-        ),
-        *(vocabulary.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
-    }
-)
+ASK_SELLER = ONLY_SELLER_HELPS | {CheckoutState.CLAIMED, CheckoutState.FAILED}
 """Page states in which the seller may have to help."""
-
-ONLY_SELLER_HELPS: frozenset[str] = frozenset(
-    {vocabulary.CheckoutState.REJECTED, vocabulary.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
-)
 
 LASTING_FAILURES = frozenset({"lied", "tooSmall", "tooLarge"})
 """Failures that another request for an invoice would repeat."""
@@ -256,35 +237,37 @@ def checkout_page(
     now: int,
 ) -> dict[str, Any]:
     """Return the values of a checkout's page; `payment` is underpaid or took no units."""
-    state = checkout.state(now)
-    page_state = (
-        UNCONFIRMED if state is vocabulary.CheckoutState.LAPSED and checkout.claimed_at else state
-    )
+    state: CheckoutState = checkout.state(now)
+    page_state: str = state
     if payment and payment.state is PaymentState.UNDERPAID:
         page_state = UNDERPAID
-    title = _title(locale, request, checkout, payment, page_state)
-    is_opening = page_state == vocabulary.CheckoutState.OPENING
-    is_open_without_invoice = (
-        page_state == vocabulary.CheckoutState.OPEN and checkout.pay_with is None
+    elif state is CheckoutState.LAPSED and checkout.claimed_at:
+        page_state = UNCONFIRMED
+    page = _Page(locale, request, checkout, payment, page_state)
+    title = page.title()
+    is_opening, is_open = (
+        page_state == CheckoutState.OPENING,
+        page_state == CheckoutState.OPEN,
     )
     return {
         "name": request.terms.product.name,
         "title": title,
         "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
-        "why": _why(locale, request, checkout, page_state),
+        "why": page.why(),
         "scripted": True,
         "watch": checkout_path(checkout.request_id, checkout.id),
         "now": now,
         "opening": is_opening,
-        "turns": is_opening or is_open_without_invoice,
+        "turns": is_opening or (is_open and checkout.pay_with is None),
         "sign": SIGNS.get(page_state),
         "transaction_id": payment and payment.id,
         "receipt": payment and payment.oversold and receipt_path(payment.request_id, payment.id),
-        **_reload_times(checkout, state, now),
-        **_amounts(locale, request, checkout, payment, page_state),
-        **_times(locale, request, checkout, page_state),
-        **pay_with_values(locale, request, checkout, page_state),
-        **_steps(locale, request, checkout, page_state),
+        "pay_with": pay_with_values(locale, request, checkout, page_state),
+        **page.reload_times(state, now),
+        **page.amounts(),
+        **page.times(),
+        **page.steps(),
+        **page.claim_texts(),
     }
 
 
@@ -308,175 +291,142 @@ def unclaimable_values(
     }
 
 
-def unheld_claim_text(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout
-) -> str:
-    """Return the text about a claim whose units are held only for the ordinary reservation."""
-    return page_texts.seller_text(locale, request, "page-sent-unheld", count=checkout.quantity)
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A checkout in the state that its page shows."""
 
+    locale: page_texts.Locale
+    request: PaymentRequest
+    checkout: Checkout
+    payment: Payment | None
+    state: str
 
-def _title(
-    locale: page_texts.Locale,
-    request: PaymentRequest,
-    checkout: Checkout,
-    payment: Payment | None,
-    page_state: str,
-) -> str:
-    if page_state == vocabulary.CheckoutState.OPEN and checkout.pay_with:
-        return locale.t(f"page-by-{way_name(checkout)}")
-    if page_state == vocabulary.CheckoutState.LAPSED and RESTART_LINKS.get(
-        (page_state, _confirmed_by(checkout))
-    ):
-        return locale.t("page-checkout-ended")
-    paid = payment.paid if payment else checkout.quote
-    return page_texts.seller_text(
-        locale,
-        request,
-        f"page-checkout-{page_state}",
-        paid=page_texts.money_text(paid.amount, paid.currency, locale.tag),
-        amount=page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
-    )
+    @property
+    def confirmed_by(self) -> str:
+        """The confirmation method: a wallet, taps or a bank; '' for test money."""
+        kind = self.checkout.kind
+        if kind in {vocabulary.SANDBOX, vocabulary.BANK}:
+            return kind.removeprefix(vocabulary.SANDBOX)
+        return vocabulary.LIGHTNING if self.checkout.automatic else page_values.TAP
 
+    @property
+    def paid(self) -> Quote:
+        return self.payment.paid if self.payment else self.checkout.quote
 
-def _why(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
-) -> page_texts.TimedText:
-    text = page_texts.seller_text(
-        locale,
-        request,
-        f"page-checkout-{page_state}-{_case(request, checkout, page_state)}",
-        amount=page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
-        reference=checkout.reference,
-        count=checkout.quantity,
-        at=page_texts.PLACE,
-    )
-    return page_texts.timed_text(text, page_texts.moment(locale, checkout.lapses_at, "clock"))
+    @property
+    def due(self) -> str:
+        return self.locale.money(self.checkout.quote.amount, self.checkout.quote.currency)
 
+    def text(self, key: str, **values: object) -> str:
+        return page_texts.seller_text(self.locale, self.request, key, **values)
 
-def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
-    """Return the case in CASES that applies."""
-    cases, confirmed_by = CASES[page_state], _confirmed_by(checkout)
-    if page_state == vocabulary.CheckoutState.FAILED:
-        return checkout.failure if checkout.failure and checkout.failure in cases else cases[0]
-    if confirmed_by in cases:
-        return confirmed_by
-    return "free" if "free" in cases and not request.units else "why"
+    def title(self) -> str:
+        if self.state == CheckoutState.OPEN and self.checkout.pay_with:
+            return self.locale.t(f"page-by-{way_name(self.checkout)}")
+        if self.state == CheckoutState.LAPSED and (self.state, self.confirmed_by) in RESTART_LINKS:
+            return self.locale.t("page-checkout-ended")
+        paid = self.locale.money(self.paid.amount, self.paid.currency)
+        return self.text(f"page-checkout-{self.state}", paid=paid, amount=self.due)
 
+    def why(self) -> page_texts.TimedText:
+        """Return the text of the case in CASES that applies."""
+        checkout, cases = self.checkout, CASES[self.state]
+        if self.state == CheckoutState.FAILED:
+            case = checkout.failure if checkout.failure in cases else cases[0]
+        elif self.confirmed_by in cases:
+            case = self.confirmed_by
+        else:
+            case = "free" if "free" in cases and not self.request.units else "why"
+        text = self.text(
+            f"page-checkout-{self.state}-{case}",
+            amount=self.due,
+            reference=checkout.reference,
+            count=checkout.quantity,
+            at=page_texts.PLACE,
+        )
+        return page_texts.timed_text(text, self.locale.moment(checkout.lapses_at, "clock"))
 
-def _confirmed_by(checkout: Checkout) -> str:
-    """Return the confirmation method of a payment: a wallet, taps or a bank; '' for test money."""
-    if checkout.kind in {vocabulary.SANDBOX, vocabulary.BANK}:
-        return checkout.kind.removeprefix(vocabulary.SANDBOX)
-    return vocabulary.LIGHTNING if checkout.automatic else page_values.TAP
+    def reload_times(self, state: CheckoutState, now: int) -> dict[str, float | None]:
+        """Return the seconds until the script asks `again`, and until the page reloads without."""
+        checkout = self.checkout
+        if state is CheckoutState.OPENING:
+            return {"again": OPENING_RELOAD, "refresh": OPENING_RELOAD}
+        if state is CheckoutState.OPEN:
+            refresh = NEW_RELOAD if now - checkout.created_at < NEW_FOR_MS else OPEN_RELOAD
+            is_polled = self.confirmed_by == vocabulary.LIGHTNING
+            return {"again": POLLED_RELOAD if is_polled else refresh, "refresh": refresh}
+        if state is CheckoutState.CLAIMED:
+            return {"again": OPEN_RELOAD, "refresh": ENDED_RELOAD}
+        has_just_ended = state in ENDED and now - checkout.lapses_at < ENDED_FOR_MS
+        late = ENDED_RELOAD if has_just_ended else None
+        return {"again": late, "refresh": late}
 
+    def amounts(self) -> dict[str, Any]:
+        locale, checkout, currency = self.locale, self.checkout, self.request.terms.currency
+        total, paid, quote = checkout.order.amount(self.request.terms), self.paid, checkout.quote
+        differs = quote.rate is not None or paid.amount != quote.amount
+        void = self.state in OVER and bool(self.confirmed_by)  # the next quote will differ
+        given = locale.money(paid.amount, paid.currency)
+        return {
+            "amount": locale.money(total, currency),
+            "quantity": page_texts.quantity_text(locale, total, currency, checkout.quantity),
+            "paid": given if differs and not void else None,
+            "due": self.due,
+            "rate": None if void else page_values.rate_text(locale, currency, quote),
+        }
 
-def _reload_times(
-    checkout: Checkout, state: vocabulary.CheckoutState, now: int
-) -> dict[str, float | None]:
-    """Return the seconds until the script asks `again`, and until a page without script reloads."""
-    if state is vocabulary.CheckoutState.OPENING:
-        return {"again": OPENING_RELOAD, "refresh": OPENING_RELOAD}
-    if state is vocabulary.CheckoutState.OPEN:
-        refresh = NEW_RELOAD if now - checkout.created_at < NEW_FOR_MS else OPEN_RELOAD
-        is_polled = _confirmed_by(checkout) == vocabulary.LIGHTNING
-        return {"again": POLLED_RELOAD if is_polled else refresh, "refresh": refresh}
-    if state is vocabulary.CheckoutState.CLAIMED:
-        return {"again": OPEN_RELOAD, "refresh": ENDED_RELOAD}
-    has_just_ended = state in ENDED and now - checkout.lapses_at < ENDED_FOR_MS
-    late = ENDED_RELOAD if has_just_ended else None
-    return {"again": late, "refresh": late}
+    def times(self) -> dict[str, Any]:
+        """Return the end of an open checkout, or the start and end of a claim."""
+        checkout, units = self.checkout, self.request.units
+        ends = "page-held" if units else "page-awaited"
+        if self.confirmed_by == vocabulary.LIGHTNING:
+            ends = "page-invoice-ends"
+        values: dict[str, Any] = {
+            "ends": self.locale.t(ends),
+            "until": checkout.lapses_at if self.state == CheckoutState.OPEN else None,
+            "claimed_at": None,
+        }
+        if self.state == CheckoutState.CLAIMED and checkout.claimed_at is not None:
+            holds = units and checkout.is_held
+            values["claimed_at"] = self.locale.moment(checkout.claimed_at)
+            values["held_until"] = self.locale.moment(checkout.lapses_at) if holds else None
+        return values
 
+    def steps(self) -> dict[str, Any]:
+        """Return the next steps: text keys of buttons, and the link back to the pay page."""
+        checkout, is_open = self.checkout, self.state == CheckoutState.OPEN
+        claim = SENT_BUTTONS.get(self.confirmed_by) if self.state in CLAIMABLE else None
+        then = None
+        if claim and is_open:
+            key = "page-sent-held" if self.request.units else "page-sent-then"
+            then = self.text(key, count=checkout.quantity)
+        restart = None
+        if self.state in OVER:
+            restart = RESTART_LINKS.get((self.state, self.confirmed_by), "page-restart")
+        may_have_paid = self.state == CheckoutState.CANCELLED and self.confirmed_by in SENT_BUTTONS
+        only_seller = self.state in ONLY_SELLER_HELPS or checkout.failure in LASTING_FAILURES
+        return {
+            "claim": claim,
+            "then": then,
+            "reference": None if is_open else checkout.reference,
+            "cancel": is_open,
+            "restart": restart,
+            "start": f"/pay/{checkout.request_id}",
+            "seller_first": only_seller,
+            "asks_seller": self.state in ASK_SELLER or may_have_paid,
+        }
 
-def _amounts(
-    locale: page_texts.Locale,
-    request: PaymentRequest,
-    checkout: Checkout,
-    payment: Payment | None,
-    page_state: str,
-) -> dict[str, Any]:
-    terms, paid = request.terms, payment.paid if payment else checkout.quote
-    total = checkout.order.amount(terms)
-    given = page_texts.money_text(paid.amount, paid.currency, locale.tag)
-    differs = checkout.quote.rate is not None or paid.amount != checkout.quote.amount
-    void = page_state in OVER and bool(_confirmed_by(checkout))  # the next quote will differ
-    return {
-        "amount": page_texts.money_text(total, terms.currency, locale.tag),
-        "quantity": page_texts.quantity_text(locale, total, terms.currency, checkout.quantity),
-        "paid": given if differs and not void else None,
-        "due": page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
-        "rate": None if void else page_values.rate_text(locale, terms.currency, checkout.quote),
-    }
-
-
-def _times(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
-) -> dict[str, Any]:
-    """Return the end of an open checkout, or the start and end of a claim."""
-    is_open, is_claimed = (
-        page_state == vocabulary.CheckoutState.OPEN,
-        page_state == vocabulary.CheckoutState.CLAIMED,
-    )
-    ends = "page-held" if request.units else "page-awaited"
-    if _confirmed_by(checkout) == vocabulary.LIGHTNING:
-        ends = "page-invoice-ends"
-    values: dict[str, Any] = {
-        "ends": locale.t(ends),
-        "until": checkout.lapses_at if is_open else None,
-        "claimed_at": None,
-    }
-    if is_claimed and checkout.claimed_at is not None:
-        values["claimed_at"] = page_texts.moment(locale, checkout.claimed_at)
-        holds = request.units and checkout.is_held
-        values["held_until"] = page_texts.moment(locale, checkout.lapses_at) if holds else None
-    return values
-
-
-def _steps(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
-) -> dict[str, Any]:
-    """Return the payer's next steps: text keys of buttons, and the link back to the pay page."""
-    confirmed_by, is_open = _confirmed_by(checkout), page_state == vocabulary.CheckoutState.OPEN
-    claim = SENT_BUTTONS.get(confirmed_by) if page_state in CLAIMABLE else None
-    then = None
-    if claim and is_open:
-        key = "page-sent-held" if request.units else "page-sent-then"
-        then = page_texts.seller_text(locale, request, key, count=checkout.quantity)
-    restart = None
-    if page_state in OVER:
-        restart = RESTART_LINKS.get((page_state, confirmed_by), "page-restart")
-    may_have_paid = (
-        page_state == vocabulary.CheckoutState.CANCELLED and confirmed_by in SENT_BUTTONS
-    )
-    return {
-        "claim": claim,
-        "then": then,
-        "reference": None if is_open else checkout.reference,
-        "cancel": is_open,
-        "restart": restart,
-        "start": f"/pay/{checkout.request_id}",
-        "seller_first": page_state in ONLY_SELLER_HELPS or checkout.failure in LASTING_FAILURES,
-        "asks_seller": page_state in ASK_SELLER or may_have_paid,
-        **_claim_texts(locale, request, checkout, page_state),
-    }
-
-
-def _claim_texts(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
-) -> dict[str, str | None]:
-    """Return the texts for a payer whose claim is pending."""
-    texts: dict[str, str | None] = {"kept": None, "help": None, "unheld": None}
-    if page_state != vocabulary.CheckoutState.CLAIMED:
+    def claim_texts(self) -> dict[str, str | None]:
+        """Return the texts for a payer whose claim is pending."""
+        checkout = self.checkout
+        texts: dict[str, str | None] = {"kept": None, "help": None, "unheld": None}
+        if self.state != CheckoutState.CLAIMED:
+            return texts
+        emails = checkout.language is not None and "email" in checkout.user_data
+        texts["kept"] = self.text("page-claimed-emailed" if emails else "page-claimed-kept")
+        if self.confirmed_by in SENT_BUTTONS:
+            key = f"page-claimed-help-{self.confirmed_by}"
+            texts["help"] = self.text(key, reference=checkout.reference)
+        if self.request.units and not checkout.is_promised:
+            texts["unheld"] = self.text("page-claimed-unheld", count=checkout.quantity)
         return texts
-    emails = checkout.language is not None and "email" in checkout.user_data
-    kept = "page-claimed-emailed" if emails else "page-claimed-kept"
-    texts["kept"] = page_texts.seller_text(locale, request, kept)
-    confirmed_by = _confirmed_by(checkout)
-    if confirmed_by in SENT_BUTTONS:
-        texts["help"] = page_texts.seller_text(
-            locale, request, f"page-claimed-help-{confirmed_by}", reference=checkout.reference
-        )
-    if request.units and not checkout.is_promised:
-        texts["unheld"] = page_texts.seller_text(
-            locale, request, "page-claimed-unheld", count=checkout.quantity
-        )
-    return texts

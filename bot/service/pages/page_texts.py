@@ -50,6 +50,19 @@ class Locale:
     def direction(self) -> str:
         return _direction(self.language)
 
+    def money(self, amount: int, currency: str) -> str:
+        return _money_text(amount, currency, self.tag)
+
+    def short(self, amount: int, currency: str) -> str:
+        """Return an amount without decimals that are zero."""
+        return _short_text(amount, currency, self.tag)
+
+    def moment(self, at: int, style: TimeStyle = "moment") -> Moment:
+        """Return a time (epoch ms) in the format of this locale."""
+        when = utc(at)
+        text = self.t("page-clock" if style == "clock" else "moment-utc", at=when)
+        return Moment(when.strftime("%Y-%m-%dT%H:%M:%SZ"), text, style)
+
 
 @lru_cache(maxsize=4096)
 def _translate(language: str, key: str, values: tuple[tuple[str, object], ...]) -> str:
@@ -82,8 +95,8 @@ def _direction(tag: str) -> str:
 # Amounts, cached because many payers see the same amounts.
 
 
-money_text = lru_cache(maxsize=4096)(amounts.format_money)
-short_text = lru_cache(maxsize=1024)(amounts.format_short)
+_money_text = lru_cache(maxsize=4096)(amounts.format_money)
+_short_text = lru_cache(maxsize=1024)(amounts.format_short)
 
 
 @lru_cache(maxsize=256)
@@ -98,17 +111,15 @@ def price_text(locale: Locale, request: PaymentRequest) -> str:
     """Return the price of a request, or the lowest amount that a payer may choose."""
     terms = request.terms
     if terms.choice is None:
-        return money_text(terms.amount, terms.currency, locale.tag)
-    return locale.t(
-        "price-from", amount=short_text(terms.choice.minimum, terms.currency, locale.tag)
-    )
+        return locale.money(terms.amount, terms.currency)
+    return locale.t("price-from", amount=locale.short(terms.choice.minimum, terms.currency))
 
 
 def quantity_text(locale: Locale, total: int, currency: str, quantity: int) -> str | None:
     """Return a quantity above 1 with the unit price, None if the quantity is 1."""
     if quantity == 1:
         return None
-    each = money_text(total // quantity, currency, locale.tag)
+    each = locale.money(total // quantity, currency)
     return locale.t("pieces-of", count=quantity, what=each)
 
 
@@ -138,13 +149,6 @@ class TimedText:
     before: str
     moment: Moment | None = None
     after: str = ""
-
-
-def moment(locale: Locale, at: int, style: TimeStyle = "moment") -> Moment:
-    """Return a time (epoch ms) in the format of this locale."""
-    when = utc(at)
-    text = locale.t("page-clock" if style == "clock" else "moment-utc", at=when)
-    return Moment(when.strftime("%Y-%m-%dT%H:%M:%SZ"), text, style)
 
 
 def timed_text(text: str, shown: Moment) -> TimedText:
@@ -197,8 +201,8 @@ def goal_values(locale: Locale, request: PaymentRequest) -> dict[str, Any] | Non
     return {
         "text": locale.t(
             "goal-raised",
-            raised=short_text(request.raised, currency, locale.tag),
-            goal=short_text(goal, currency, locale.tag),
+            raised=locale.short(request.raised, currency),
+            goal=locale.short(goal, currency),
         ),
         "percent": locale.t("goal-percent", share=Decimal(percent) / WHOLE),
         "share": min(percent, WHOLE),

@@ -11,7 +11,7 @@ from bot.core.money import amounts
 from bot.core.text import translations
 from bot.interface import vocabulary
 from bot.service.checkouts import paying
-from bot.service.pages import order_values, page_texts, payer_form
+from bot.service.pages import page_texts, payer_form
 from bot.service.requests.request import (
     PAUSED,
     RESERVED,
@@ -20,7 +20,6 @@ from bot.service.requests.request import (
     ExchangeRate,
     PaymentRequest,
     Quote,
-    Terms,
     ascii_url,
 )
 
@@ -92,29 +91,44 @@ def pay_page(
 ) -> dict[str, Any]:
     """Return the values of the pay page, in the state that caused the form's refusal, if any."""
     terms = request.terms
-    amount = page_texts.price_text(locale, request)
+    amount, price = page_texts.price_text(locale, request), terms.price_before_discount
     problems = _problems(locale, request, form)
-    order = order_values.order_values(locale, request, form.order, form.typed)
-    inputs = [*terms.requested_user_data, *order_values.WORDS]
+    problem = locale.t("page-wrong", count=len(problems)) if problems else None
+    # East Asian characters and emoji take two columns.
+    columns = sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in terms.product.name)
+    order = payer_form.order_values(locale, request, form.order, form.typed)
+    inputs = [*terms.requested_user_data, *payer_form.WORDS]
     if order["choice"]:
         inputs.append("amount")
     if order["quantity"]:
         inputs.append("quantity")
     return {
         "name": terms.product.name,
-        "name_is_long": _columns(terms.product.name) > LONG_NAME,
+        "name_is_long": columns > LONG_NAME,
         "description": terms.product.description,
         "long_description": terms.product.long_description,
         "picture": _picture(request),
         "amount": amount,
         "amount_size": next((size for most, size in AMOUNT_SIZES if len(amount) <= most), "small"),
-        "price_before_discount": _price_before_discount(locale, terms),
+        "price_before_discount": locale.money(price, terms.currency)
+        if price is not None and price > terms.amount
+        else None,
         **live_part(locale, request, now, form.refused),
         "scripted": True,
         "uncharged": False,
         "code": f"/qr/{request.id}.svg",
-        "fields": [_field(name, form) for name in terms.requested_user_data],
-        "problem": _problem(locale, form, problems),
+        "fields": [
+            {
+                "name": name,
+                "type": INPUTS[name][0],
+                "inputmode": INPUTS[name][0],
+                "pattern": ADDRESS_PATTERN,
+                "autocomplete": INPUTS[name][1],
+                "value": form.typed.get(name, ""),
+            }
+            for name in terms.requested_user_data
+        ],
+        "problem": locale.t("page-stale") if form.stale else problem,
         "problems": problems,
         "counts": [locale.t("page-wrong", count=number + 1) for number in range(len(problems))],
         "claimed": _claimed(locale, request, form.claimed),
@@ -196,18 +210,6 @@ def _picture(request: PaymentRequest) -> str | None:
     return url and ascii_url(url)
 
 
-def _price_before_discount(locale: page_texts.Locale, terms: Terms) -> str | None:
-    price = terms.price_before_discount
-    if price is None or price <= terms.amount:
-        return None
-    return page_texts.money_text(price, terms.currency, locale.tag)
-
-
-def _columns(text: str) -> int:
-    """Return the width of a text in columns; East Asian characters and emoji take two."""
-    return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
-
-
 def _left(locale: page_texts.Locale, request: PaymentRequest, state: str | None) -> dict[str, Any]:
     """Return a drop's remaining units, and the units that others are paying for.
 
@@ -245,7 +247,7 @@ def _state(
     return {
         "name": state,
         "title": title,
-        "why": page_texts.timed_text(why, page_texts.moment(locale, request.expires_at or 0)),
+        "why": page_texts.timed_text(why, locale.moment(request.expires_at or 0)),
         "contact": request.seller.contact_url if request.seller and state in ASK_SELLER else None,
         "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
     }
@@ -263,39 +265,21 @@ def _time(
         return None
     if at is None:
         return None
-    return {"label": label, "at": at, "moment": page_texts.moment(locale, at)}
-
-
-def _field(name: vocabulary.PayerField, form: PayerForm) -> dict[str, Any]:
-    kind, autocomplete = INPUTS[name]
-    return {
-        "name": name,
-        "type": kind,
-        "inputmode": kind,
-        "pattern": ADDRESS_PATTERN,
-        "autocomplete": autocomplete,
-        "value": form.typed.get(name, ""),
-    }
+    return {"label": label, "at": at, "moment": locale.moment(at)}
 
 
 def _problems(
     locale: page_texts.Locale, request: PaymentRequest, form: PayerForm
 ) -> dict[str, str]:
     """Return the problems by field id, in the order of the page."""
-    found = order_values.order_problems(locale, request, form.order)
+    found = payer_form.order_problems(locale, request, form.order)
     if form.left is not None:
         found["quantity"] = locale.t("page-only-left", left=form.left)
-    last = {name: found.pop(name) for name in order_values.WORDS if name in found}
+    last = {name: found.pop(name) for name in payer_form.WORDS if name in found}
     for name in form.wrong:
         is_typed = form.typed.get(name, "").strip()
         found[name] = locale.t(f"page-{name}-wrong" if is_typed else f"page-{name}-empty")
     return found | last
-
-
-def _problem(locale: page_texts.Locale, form: PayerForm, problems: Mapping[str, str]) -> str | None:
-    if form.stale:
-        return locale.t("page-stale")
-    return locale.t("page-wrong", count=len(problems)) if problems else None
 
 
 def exchange_text(
@@ -312,9 +296,9 @@ def exchange_text(
         "source": translations.rate_source_text(quote.rate.source, locale.language),
         "at": page_texts.utc(quote.rate.at),
     }
-    if order_values.has_open_sum(request):
+    if payer_form.has_open_sum(request):
         return locale.t("page-exchanged-open", currency=amounts.unit(quote.currency), **values)
-    amount = page_texts.money_text(quote.amount, quote.currency, locale.tag)
+    amount = locale.money(quote.amount, quote.currency)
     return locale.t("page-exchanged", amount=amount, **values)
 
 
@@ -327,7 +311,7 @@ def rate_text(
     rate = _rate(locale, currency, quote, quote.rate)
     source = translations.rate_source_text(quote.rate.source, locale.language)
     text = locale.t("page-rate", rate=rate, source=source, at=page_texts.PLACE)
-    return page_texts.timed_text(text, page_texts.moment(locale, quote.rate.at, style))
+    return page_texts.timed_text(text, locale.moment(quote.rate.at, style))
 
 
 def _rate(locale: page_texts.Locale, currency: str, quote: Quote, rate: ExchangeRate) -> str:
@@ -372,7 +356,7 @@ def way_values(
     first = offered[0] if offered else None
     picked = next((way for way in offered if way.account.way == chosen), first)
     only = picked if len(ways) == 1 else None
-    cards = [_card(locale, request, ways, way, picked) for way in ways]
+    cards = [_card(locale, request, ways, way) | {"checked": way is picked} for way in ways]
     rates = [card["rate"] for card in cards]
     for at, card in enumerate(cards):
         if card["rate"] in rates[:at]:
@@ -388,17 +372,31 @@ def _card(
     request: PaymentRequest,
     ways: Sequence[paying.Way],
     way: paying.Way,
-    picked: paying.Way | None,
 ) -> dict[str, Any]:
-    name = _name(way)
-    asks = name == "lightning" and not way.account.automatic
+    """Return a way's values: the amount if it is fixed, or why the way is closed."""
+    name, quote = _name(way), way.quote
+    how = TAP if name == "lightning" and not way.account.automatic else name
+    why_not = amount = rate = None
+    if quote is None:
+        other = next((one for one in ways if is_open(one)), None)
+        why_not = locale.t(
+            "page-way-unpriced",
+            other=_name(other) if other else "none",
+            title=_title(locale, ways, other) if other else "",
+        )
+    else:
+        rate = rate_text(locale, request.terms.currency, quote)
+        if not payer_form.has_open_sum(request):
+            amount = locale.money(quote.amount, quote.currency)
+            if rate:
+                amount = locale.t("page-way-about", amount=amount)
     return {
         "value": way.account.way,
         "title": _title(locale, ways, way),
-        "how": page_texts.seller_text(locale, request, f"page-way-{TAP if asks else name}-how"),
-        "checked": way is picked,
-        "why_not": _why_not(locale, ways, way),
-        **_price(locale, request, way.quote),
+        "how": page_texts.seller_text(locale, request, f"page-way-{how}-how"),
+        "why_not": why_not,
+        "amount": amount,
+        "rate": rate,
     }
 
 
@@ -409,41 +407,8 @@ def _name(way: paying.Way) -> str:
 def _title(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str:
     """Return the title of a way; a further Lightning wallet is distinguished by its host."""
     name = _name(way)
-    alike = [one for one in ways if _name(one) == name]
-    if way is alike[0]:
+    if way is next(one for one in ways if _name(one) == name):
         return locale.t(f"page-way-{name}")
-    return locale.t("page-way-other", wallet=_host(way))
-
-
-def _host(way: paying.Way) -> str:
-    """Return the host of a wallet from its account's label, such as `mia@wallet.example`."""
-    return way.account.label.rpartition("@")[2].split()[0]
-
-
-def _why_not(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str | None:
-    """Return why a way is closed, and another way to use instead."""
-    if is_open(way):
-        return None
-    other = next((one for one in ways if is_open(one)), None)
-    return locale.t(
-        "page-way-unpriced",
-        other=_name(other) if other else "none",
-        title=_title(locale, ways, other) if other else "",
-    )
-
-
-def _price(
-    locale: page_texts.Locale, request: PaymentRequest, quote: Quote | None
-) -> dict[str, Any]:
-    """Return a way's amount if it is fixed, and the rate if the price is converted."""
-    if quote is None:
-        return {"amount": None, "rate": None}
-    if order_values.has_open_sum(request):
-        return {"amount": None, "rate": rate_text(locale, request.terms.currency, quote)}
-    amount = page_texts.money_text(quote.amount, quote.currency, locale.tag)
-    if quote.rate is None:
-        return {"amount": amount, "rate": None}
-    return {
-        "amount": locale.t("page-way-about", amount=amount),
-        "rate": rate_text(locale, request.terms.currency, quote),
-    }
+    # The label of an account is such as `mia@wallet.example`.
+    host = way.account.label.rpartition("@")[2].split()[0]
+    return locale.t("page-way-other", wallet=host)

@@ -253,7 +253,9 @@ async def show_checkout(
         has_other_ways = len(ways) > 1
     values |= {"others": has_other_ways, "link": _link(service, checkout)}
     if values["then"] and not await _is_promised(request, service, found, checkout):
-        values["then"] = checkout_values.unheld_claim_text(locale, found, checkout)
+        values["then"] = page_texts.seller_text(
+            locale, found, "page-sent-unheld", count=checkout.quantity
+        )
     return checkout_values.outcome_page("checkout.html", service, locale, found, values)
 
 

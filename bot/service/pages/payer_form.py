@@ -1,4 +1,4 @@
-"""Reads and checks the form that a payer posts on the pay page, with the amount and the order."""
+"""The form of a pay page: posted, read as an order, and shown with its problems."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from bot.core import errors
@@ -15,6 +15,7 @@ from bot.core.text import sanitize
 from bot.interface import fields, parts
 from bot.service.api import calls
 from bot.service.checkouts.order import AMOUNT, TOO_SMALL
+from bot.service.pages import page_texts
 from bot.service.requests import request
 
 if TYPE_CHECKING:
@@ -293,3 +294,141 @@ def _excess(text: str, most: int) -> int:
     if count > most:
         return count
     return len(text) if len(text) > most * MAX_CODE_POINTS else 0
+
+
+# The order's fields on the page.
+
+
+WORDS = {"name": fields.MAX_PAYER_NAME, "message": fields.MAX_PAYER_MESSAGE}
+"""The fields of the payer's words, with their limits in characters."""
+
+
+def order_values(
+    locale: page_texts.Locale,
+    shown: request.PaymentRequest,
+    order: PayerOrder | None,
+    typed: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the values of the order's fields; `order` has the payer's input, if any.
+
+    The payer's quantity is limited to the available units. `sums` is what pay.js needs to write
+    sums: the price and the money format.
+    """
+    terms, currency, most = shown.terms, shown.terms.currency, most_units(shown)
+    choice, quantity, sums = None, None, None
+    before, after = page_texts.affixes(currency, locale.tag)
+    if terms.choice:
+        choice = _choice_values(locale, terms, terms.choice, order)
+        choice |= {"before": before.strip(), "after": after.strip()}
+    if most > 1 or (order and order.quantity != 1 and terms.max_quantity):
+        key = "page-quantity-chosen" if terms.choice else "page-quantity-each"
+        quantity = {
+            "options": range(1, max(most, 1) + 1),
+            "chosen": max(1, min((order and order.quantity) or 1, most)),
+            "hint": locale.t(key, amount=locale.money(terms.amount, currency)),
+        }
+    if choice or quantity:
+        least, highest = (terms.choice.minimum, terms.choice.maximum) if terms.choice else (0, None)
+        sums = {
+            "price": write_amount(terms.amount, currency),
+            "least": write_amount(least, currency) if terms.choice else None,
+            "most": write_amount(highest, currency) if highest else None,
+            "before": before,
+            "after": after,
+            "decimals": amounts.exponent(currency),
+            "shown": amounts.shown_decimals(currency),
+            "tag": locale.tag,
+        }
+    words = [
+        {
+            "name": name,
+            "value": typed.get(name, ""),
+            "hint": locale.t("page-up-to", limit=limit),
+            "most": limit,
+        }
+        for name, limit in WORDS.items()
+    ]
+    return {"choice": choice, "quantity": quantity, "words": words, "sums": sums}
+
+
+def most_units(shown: request.PaymentRequest) -> int:
+    """Return how many units a checkout may take now."""
+    most = shown.terms.max_quantity or 1
+    return min(most, shown.units.remaining) if shown.units else most
+
+
+def has_open_sum(shown: request.PaymentRequest) -> bool:
+    """True if the payer chooses the amount or the quantity."""
+    return shown.terms.choice is not None or most_units(shown) > 1
+
+
+def order_problems(
+    locale: page_texts.Locale, shown: request.PaymentRequest, order: PayerOrder | None
+) -> dict[str, str]:
+    """Return the problems of an order, by the ids of its fields."""
+    if order is None:
+        return {}
+    found: dict[str, str] = {}
+    if order.chosen.problem:
+        terms, choice, currency = shown.terms, shown.terms.choice, shown.terms.currency
+        high, readings = choice.maximum if choice else None, order.chosen.readings
+        found["amount"] = locale.t(
+            f"page-amount-{order.chosen.problem}",
+            price=locale.money(terms.amount, currency),
+            minimum=locale.money(choice.minimum if choice else terms.amount, currency),
+            maximum="none" if high is None else locale.money(high, currency),
+            currency=amounts.unit(currency),
+            decimals=amounts.exponent(currency),
+            readings=len(readings),
+            reading=locale.money(readings[0], currency) if readings else "",
+        )
+    if order.quantity is None:
+        found["quantity"] = locale.t("page-quantity-wrong", most=max(most_units(shown), 1))
+    return found | {
+        name: locale.t("page-too-long", count=count, limit=WORDS[name])
+        for name, count in order.too_long.items()
+    }
+
+
+def _choice_values(
+    locale: page_texts.Locale,
+    terms: request.Terms,
+    choice: parts.AmountChoice[int],
+    order: PayerOrder | None,
+) -> dict[str, Any]:
+    offered = dict.fromkeys((*(order.chosen.readings if order else ()), *choice.suggested))
+    values = {write_amount(amount, terms.currency): amount for amount in offered}
+    button, text = _posted(order, values, terms)
+    minimum = locale.short(choice.minimum, terms.currency)
+    hint = locale.t("page-amount-from", minimum=minimum)
+    if choice.maximum is not None:
+        hint = locale.t("range", first=minimum, last=locale.short(choice.maximum, terms.currency))
+    buttons = [
+        {"value": value, "text": locale.short(amount, terms.currency), "checked": value == button}
+        for value, amount in values.items()
+    ]
+    return {
+        "buttons": buttons,
+        "other": {"value": OTHER, "checked": button == OTHER},
+        "text": text,
+        "hint": hint,
+    }
+
+
+def _posted(
+    order: PayerOrder | None, values: dict[str, int], terms: request.Terms
+) -> tuple[str | None, str]:
+    """Return the selected button and the text; on a new page the first suggestion is selected."""
+    if order is None:
+        return next(iter(values), OTHER), ""
+    given = [value.strip() for value in order.amounts]
+    if order.chosen.problem is AmountProblem.BOTH:
+        return None, ""  # both amounts are buttons now
+    text = next((value for value in reversed(given) if value not in {OTHER, *values}), "")
+    if order.chosen.problem is AmountProblem.AMBIGUOUS:
+        return None, text
+    button = next((value for value in given if value in {OTHER, *values}), None)
+    if button is None and not order.chosen.problem:
+        same = write_amount(order.chosen.amount or terms.amount, terms.currency)
+        return (same, "") if same in values else (OTHER, text)
+    return button or OTHER, text

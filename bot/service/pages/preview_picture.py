@@ -75,7 +75,7 @@ def _goal(locale: page_texts.Locale, terms: Terms) -> str | None:
     """Return the goal's text, None if there is no goal or it can't be drawn."""
     if terms.goal is None:
         return None
-    goal = page_texts.short_text(terms.goal, terms.currency, locale.tag)
+    goal = locale.short(terms.goal, terms.currency)
     return text_fitting.drawable_text(locale.t("page-goal-of", goal=goal))
 
 

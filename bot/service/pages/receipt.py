@@ -15,7 +15,7 @@ from bot.interface import vocabulary
 from bot.service.api import callers, calls, to_answers
 from bot.service.checkouts import checkout, checkout_rows, order
 from bot.service.goods import contents, files, fulfillment
-from bot.service.notifications import notification, notification_rows
+from bot.service.notifications import notification, notification_rows, payer_letters
 from bot.service.pages import checkout_values, page_texts, page_values, render
 from bot.service.payments import payment_rows
 from bot.service.requests import request_rows
@@ -51,8 +51,9 @@ def linked(text: str) -> tuple[TextPart, ...]:
     parts, done = [], 0
     for found in _ADDRESS.finditer(text):
         address = _without_marks(found[0])
-        url = _url(address)
-        if url is None:
+        try:
+            url = ascii_url(links.check_redirect(address, schemes=links.WEB))
+        except ValueError:
             continue
         start = found.start()
         parts += [TextPart(text[done:start]), TextPart(links.shown_url(address), url)]
@@ -72,13 +73,6 @@ def _without_marks(address: str) -> str:
     return address
 
 
-def _url(address: str) -> str | None:
-    try:
-        return ascii_url(links.check_redirect(address, schemes=links.WEB))
-    except ValueError:
-        return None
-
-
 # What was bought: contents, units, the seller's marks.
 
 
@@ -95,7 +89,11 @@ def delivered_values(
     """Return the values of the goods; the page asks again while codes are missing."""
     waiting = received.waiting if received else 0
     path = receipt_path(payment.request_id, payment.id)
-    on_its_way = None
+    keep, units, on_its_way = request.terms.keep_url, None, None
+    numbers = payer_letters.unit_numbers(request, payment)
+    if numbers and not payment.marks.paid_back_at:
+        shown = translations.unit_numbers(numbers.first, numbers.last, locale.language)
+        units = locale.t("page-units", units=shown, total=numbers.total)
     if received and waiting:
         key = "page-more-on-its-way" if received.codes else "page-on-its-way"
         on_its_way = locale.t(key, count=waiting)
@@ -114,34 +112,15 @@ def delivered_values(
         "on_its_way_why": page_texts.seller_text(
             locale, request, "page-on-its-way-why", count=waiting
         ),
-        "units": _units(locale, request, payment),
+        "units": units,
         "watch": f"{path}?live" if waiting else None,
         "again": AGAIN_MS,
         "slowest": SLOWEST_MS,
         "refresh": SLOWEST_MS // 1_000 if waiting else 0,
-        "keep_url": _keep_url(request, payment),
+        "keep_url": keep and ascii_url(notification.keep_link(keep, request.id, payment.id)),
         "bookmark": received is not None,
         **_marks(locale, request, payment),
     }
-
-
-def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the numbers of a payment's units in a drop, such as 7 of 100."""
-    units, first = request.units, payment.first_unit
-    if request.terms.kind is not vocabulary.Kind.LIMIT or units is None or first is None:
-        return None
-    if payment.marks.paid_back_at:
-        return None
-    numbers = translations.unit_numbers(first, first + payment.quantity - 1, locale.language)
-    return locale.t("page-units", units=numbers, total=units.offered)
-
-
-def _keep_url(request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the link that saves this receipt, also for payers who are owed a refund."""
-    url = request.terms.keep_url
-    if url is None:
-        return None
-    return ascii_url(notification.keep_link(url, request.id, payment.id))
 
 
 def _marks(locale: page_texts.Locale, request: PaymentRequest, payment: Payment) -> dict[str, Any]:
@@ -150,10 +129,10 @@ def _marks(locale: page_texts.Locale, request: PaymentRequest, payment: Payment)
     sent, back = marks.sent_at, marks.paid_back_at
     why = page_texts.seller_text(locale, request, "page-paid-back-why", at=page_texts.PLACE)
     return {
-        "sent": page_texts.moment(locale, sent) if sent and not back else None,
+        "sent": locale.moment(sent) if sent and not back else None,
         "sent_note": linked(marks.sent_note or ""),
         "paid_back": back is not None,
-        "paid_back_why": page_texts.timed_text(why, page_texts.moment(locale, back or 0)),
+        "paid_back_why": page_texts.timed_text(why, locale.moment(back or 0)),
         "paid_back_note": linked((back and marks.paid_back_note) or ""),
     }
 
@@ -192,7 +171,7 @@ def receipt_page(
         "link": url,
         "link_text": contacts.contact_text(url),
         "scripted": True,
-        "paid": page_texts.money_text(paid.amount, paid.currency, locale.tag) if differs else None,
+        "paid": locale.money(paid.amount, paid.currency) if differs else None,
         "rate": page_values.rate_text(locale, payment.currency, paid, "moment"),
         "oversold": payment.oversold,
         "thanks": linked(request.terms.thanks or "") if is_kept else (),
@@ -203,8 +182,8 @@ def receipt_page(
         ),
         "payer_name": order.masked_name(payment.words.name),
         "has_message": payment.words.message is not None,
-        "amount": page_texts.money_text(payment.amount, payment.currency, locale.tag),
-        "when": page_texts.moment(locale, payment.completed_at),
+        "amount": locale.money(payment.amount, payment.currency),
+        "when": locale.moment(payment.completed_at),
         "payer": [
             (f"page-{field}", order.masked(field, value))
             for field, value in payment.user_data.items()

@@ -14,11 +14,10 @@ from bot.core.net.mail import SmtpServer
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.service.notifications import notification_rows
-from bot.service.notifications.emails import CONCURRENT_LETTERS, LetterSender, to_sellers
+from bot.service.notifications.emails import CONCURRENT_LETTERS, LetterSender, Mailer, to_sellers
 from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.recipients import MAILS, Letter
-from bot.service.notifications.smtp_sender import Mailer
 from tests.support.mail import SENDER, MailServerStub, mail_server
 from tests.support.service_harness import (
     DROP,

@@ -7,7 +7,7 @@ import pytest
 from bot.core.net.http_client import read_retry_after
 from bot.service.notifications import webhooks
 from bot.service.notifications.notification import Attempt
-from bot.service.notifications.outcomes import RETRIES, AttemptOutcome
+from bot.service.notifications.notification_queues import RETRIES, AttemptOutcome
 from bot.service.notifications.webhooks import CONCURRENCY, MOST, SLOW, Windows
 from tests.support.service_harness import NOON
 

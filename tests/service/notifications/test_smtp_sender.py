@@ -14,7 +14,7 @@ import uvloop
 from bot.core.errors import MailRefused
 from bot.core.net import http_client
 from bot.core.net.mail import SmtpServer
-from bot.service.notifications.smtp_sender import LONGEST_REPLY, Mailer
+from bot.service.notifications.emails import LONGEST_REPLY, Mailer
 from tests.support.asgi_server import TlsContexts, make_tls
 from tests.support.mail import (
     SENDER,

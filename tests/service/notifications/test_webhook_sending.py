@@ -21,7 +21,7 @@ from bot.core.errors import CommitUnknown
 from bot.core.net.http_client import app_client
 from bot.core.net.webhook_addresses import AllowList
 from bot.interface.bodies import WebhookEvent
-from bot.service.notifications import notification_queues, outcomes, webhooks
+from bot.service.notifications import notification_queues, webhooks
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages.app import create_app
 from bot.service.requests import applications
@@ -116,7 +116,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(endpoint: 
         waits.append((row["due_at"] - service.clock.at) / 1000)
         service.clock.at = max(service.clock.at, row["due_at"])
     assert row["state"] == "dead"
-    for wait, planned in zip(waits, outcomes.RETRIES.delays, strict=False):
+    for wait, planned in zip(waits, notification_queues.RETRIES.delays, strict=False):
         assert 0.8 * planned <= wait * 1000 <= 1.2 * planned
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
     assert len({one.body for one in receiver.received}) == 1

@@ -17,7 +17,7 @@ from bot.core.brand import COLOURS, rgb_of
 from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
-from bot.service.pages import page_texts, preview_picture
+from bot.service.pages import preview_picture
 from bot.service.pages.page_texts import Locale
 from bot.service.pages.page_values import PREVIEW_SIZE
 from bot.service.pages.preview_picture import Content
@@ -208,7 +208,7 @@ async def test_a_price_that_no_font_has_is_written_plainly(
 ) -> None:
     made = await service.create(instrumentCurrencyCode="KHR")
     khmer = {"Accept-Language": "km-KH"}
-    assert text_fitting.drawable_text(page_texts.money_text(500, "KHR", "km-kh")) is None
+    assert text_fitting.drawable_text(Locale("en", "km-kh").money(500, "KHR")) is None
     answer = await service.anyone.get(f"/pay/{made['id']}/card.png", headers=khmer)
     with Image.open(io.BytesIO(answer.content)) as shown:
         plain = drawn(url=made["paymentRequestUrl"], price="5.00 KHR")
