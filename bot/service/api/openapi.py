@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -304,11 +305,6 @@ TAGS = {
 PUBLISHED_NAMES = {"DetailError": "Wrong", "NotificationState": "DeliveryState"}
 """Published names of schemas whose classes have another name; generated clients use them."""
 
-PUBLISHED_REFS = {
-    SCHEMA_REF.format(model=ours): SCHEMA_REF.format(model=published)
-    for ours, published in PUBLISHED_NAMES.items()
-}
-
 UNUSED = ("HTTPValidationError", "Status", "ValidationError")
 """Schemas that FastAPI adds."""
 
@@ -349,21 +345,15 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
 
 
 def _with_published_names(spec: dict[str, Any]) -> dict[str, Any]:
-    renamed: dict[str, Any] = _renamed(spec)
+    text = json.dumps(spec)
+    for ours, published in PUBLISHED_NAMES.items():
+        text = text.replace(SCHEMA_REF.format(model=ours), SCHEMA_REF.format(model=published))
+    renamed: dict[str, Any] = json.loads(text)
     schemas = renamed["components"]["schemas"]
     for ours, published in PUBLISHED_NAMES.items():
         schemas[published] = schemas.pop(ours) | {"title": published}
     renamed["components"]["schemas"] = dict(sorted(schemas.items()))
     return renamed
-
-
-def _renamed(value: Any) -> Any:
-    """Return a part of the document with the published names in its references."""
-    if isinstance(value, dict):
-        return {name: _renamed(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [*map(_renamed, value)]
-    return PUBLISHED_REFS.get(value, value) if isinstance(value, str) else value
 
 
 def _complete(call: dict[str, Any]) -> None:

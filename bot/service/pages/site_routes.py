@@ -47,21 +47,14 @@ Disallow: /pay/*/receipt/*/file
 async def home(request: Request) -> Response:
     """Show what this server is, with a link to the bot for sellers."""
     service, locale = callers.state_of(request).service, page_texts.locale_of(request)
-    bot = service.bot_name()
-    chat = service.chat_page or f"https://t.me/{bot}"
-    written = _home(locale.language, bot, chat, service.operator_contact)
-    return render.static_page(locale, written)
-
-
-@lru_cache(maxsize=64)
-def _home(language: str, bot: str | None, chat: str, contact: str | None) -> str:
+    bot, contact = service.bot_name(), service.operator_contact
     values = {
         "bot": bot,
-        "chat": chat,
+        "chat": service.chat_page or f"https://t.me/{bot}",
         "contact": contact
         and {"link": contacts.contact_link(contact), "text": contacts.contact_text(contact)},
     }
-    return render.text("home.html", page_texts.Locale(language, language), values)
+    return render.html("home.html", locale, values)
 
 
 async def robots(_request: Request) -> Response:
