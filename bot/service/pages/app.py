@@ -22,7 +22,6 @@ from bot.service.api import (
     callers,
     calls,
     checkout_routes,
-    delivery_routes,
     goods_routes,
     request_routes,
 )
@@ -61,7 +60,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     *pay_routes.router.routes,
     *receipt.router.routes,
     *email_routes.router.routes,
-    *delivery_routes.router.routes,
+    *request_routes.delivery_router.routes,
     *checkout_routes.payout_router.routes,
     *checkout_routes.router.routes,
     *goods_routes.files_router.routes,

@@ -17,7 +17,6 @@ from bot.service.api import (
     callers,
     calls,
     checkout_routes,
-    delivery_routes,
     goods_routes,
     openapi,
     request_routes,
@@ -120,7 +119,7 @@ def openapi_document(public_url: str) -> dict[str, Any]:
         checkout_routes.payout_router,
         checkout_routes.router,
         checkout_routes.hint_router,
-        delivery_routes.router,
+        request_routes.delivery_router,
         request_routes.public_router,
         goods_routes.public_router,
     )
