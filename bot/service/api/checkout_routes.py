@@ -62,10 +62,7 @@ async def get(
         keyed=True,
     ),
 )
-async def confirm(
-    checkout_id: calls.RowId,
-    request: Request,
-) -> Response:
+async def confirm(checkout_id: calls.RowId, request: Request) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
     return await _decide(claiming.confirm, checkout_id, request)
 
@@ -81,10 +78,7 @@ async def confirm(
         keyed=True,
     ),
 )
-async def reject(
-    checkout_id: calls.RowId,
-    request: Request,
-) -> Response:
+async def reject(checkout_id: calls.RowId, request: Request) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
     return await _decide(claiming.reject, checkout_id, request)
 
@@ -183,11 +177,7 @@ async def list_(
     ),
 )
 @payout_router.post("/", include_in_schema=False)
-async def connect(
-    body: bodies.PayoutBody,
-    request: Request,
-    payouts: PayoutsDep,
-) -> Response:
+async def connect(body: bodies.PayoutBody, request: Request, payouts: PayoutsDep) -> Response:
     """Check the details, ask the wallet where there is one, and store the account.
 
     It takes the place of the owner's account of the same kind, for banks of the same scheme.
@@ -214,10 +204,7 @@ async def connect(
         keyed=True,
     ),
 )
-async def remove(
-    account_id: calls.RowId,
-    request: Request,
-) -> Response:
+async def remove(account_id: calls.RowId, request: Request) -> Response:
     """Remove an account: no new payment goes to it."""
     service, caller, key = calls.call_of(request)
     await service.payouts.remove(caller.app_id, account_id, key)

@@ -143,11 +143,7 @@ CODES_FAILURES = (
         keyed=True,
     ),
 )
-async def add_codes(
-    request_id: calls.RowId,
-    body: bodies.CodesBody,
-    request: Request,
-) -> Response:
+async def add_codes(request_id: calls.RowId, body: bodies.CodesBody, request: Request) -> Response:
     """Add the codes that the request doesn't have yet, so that a repeat is safe.
 
     Buyers who wait for a code get theirs, in the order of their payments.

@@ -108,10 +108,7 @@ WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
         owned=True,
     ),
 )
-async def create(
-    body: bodies.CreateBody,
-    request: Request,
-) -> Response:
+async def create(body: bodies.CreateBody, request: Request) -> Response:
     """Create a request with its pay page and QR code."""
     service, caller, key = calls.owned_call_of(request)
     creation = from_bodies.creation(body, caller.now)
@@ -199,11 +196,7 @@ async def get(
         keyed=True,
     ),
 )
-async def edit(
-    request_id: calls.RowId,
-    body: bodies.EditBody,
-    request: Request,
-) -> Response:
+async def edit(request_id: calls.RowId, body: bodies.EditBody, request: Request) -> Response:
     """Change the fields that the body names, and keep the others.
 
     A text or a file that takes the place of another is what earlier payers get too. Codes that were
@@ -228,10 +221,7 @@ async def edit(
         "deletePaymentRequest", "Delete a payment request", None, 401, 404, 429, keyed=True
     ),
 )
-async def delete(
-    request_id: calls.RowId,
-    request: Request,
-) -> Response:
+async def delete(request_id: calls.RowId, request: Request) -> Response:
     """Delete the request and its pay page for good."""
     service, caller, key = calls.call_of(request)
     await service.db.transaction(
@@ -421,10 +411,7 @@ async def get_delivery(
         keyed=True,
     ),
 )
-async def retry(
-    delivery_id: calls.DeliveryId,
-    request: Request,
-) -> Response:
+async def retry(delivery_id: calls.DeliveryId, request: Request) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
     service, caller, key = calls.call_of(request)
     again = await service.db.transaction(

@@ -223,9 +223,7 @@ async def test_without_credentials_only_the_public_view_is_visible(service: Serv
     }
 
 
-async def test_stats_count_payments_volume_and_named_payers(
-    service: ServiceHarness,
-) -> None:
+async def test_stats_count_payments_volume_and_named_payers(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["paymail"])
     for number, name in enumerate(("a@a.example", "A@a.example", "b@a.example")):
         await service.pay(made["id"], str(number) * 32, paymail=name)

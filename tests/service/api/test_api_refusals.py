@@ -297,9 +297,7 @@ async def test_only_the_bots_own_application_may_name_its_receiver(database_url:
         assert refusal_code(theirs) == (400, "invalidBody")
 
 
-async def test_an_application_beyond_the_rate_gets_a_time_to_wait(
-    database_url: str,
-) -> None:
+async def test_an_application_beyond_the_rate_gets_a_time_to_wait(database_url: str) -> None:
     """Each application has its own count."""
     async with open_service(database_url, api_rate=Rate(3, 60)) as service:
         other = service.stranger()
@@ -388,9 +386,7 @@ def cursor(at: str) -> str:
     return base64.urlsafe_b64encode(f"{at}.{'a' * 24}".encode()).decode().rstrip("=")
 
 
-async def test_an_unreadable_list_is_an_error_from_its_first_byte(
-    service: ServiceHarness,
-) -> None:
+async def test_an_unreadable_list_is_an_error_from_its_first_byte(service: ServiceHarness) -> None:
     service.db.run(lambda tx: tx.execute("ALTER TABLE payment_requests RENAME TO elsewhere"))
     assert refusal_code(await service.seller.get(REQUESTS_PATH)) == (500, "internal")
 

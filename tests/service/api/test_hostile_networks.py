@@ -392,9 +392,7 @@ async def test_a_one_off_by_bank_is_nobodys_for_a_week(database_url: str) -> Non
         assert await it.confirm(hostile) == "oversold"
 
 
-async def test_without_payer_holds_there_are_no_caps_and_nothing_yields(
-    database_url: str,
-) -> None:
+async def test_without_payer_holds_there_are_no_caps_and_nothing_yields(database_url: str) -> None:
     async with by_bank(database_url, 100, holds=0) as it:
         for number in range(100):
             where = await it.begin(one(number))

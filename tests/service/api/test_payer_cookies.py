@@ -172,9 +172,7 @@ async def test_units_of_cancelled_and_lapsed_checkouts_can_be_held_again(databas
         assert kept["cancelled"] == kept["lapsed"] is None
 
 
-async def test_holds_count_by_subscriber_and_by_request(
-    database_url: str,
-) -> None:
+async def test_holds_count_by_subscriber_and_by_request(database_url: str) -> None:
     """Addresses of one IPv6 /64 are one payer; another request has a count of its own."""
     async with market(database_url, US) as it:
         path, other, proxy = await it.drop(37), await it.drop(37), await it.browser("127.0.0.1")
@@ -299,9 +297,7 @@ async def test_the_cookie_has_only_what_it_needs(database_url: str) -> None:
         assert "set-cookie" not in (await browser.get(f"/pay/{gone['id']}")).headers
 
 
-async def test_the_cookie_of_a_https_page_is_secure(
-    service: ServiceHarness,
-) -> None:
+async def test_the_cookie_of_a_https_page_is_secure(service: ServiceHarness) -> None:
     made = await service.create()
     app = create_app(make_service(service.db, service.clock, "https://pay.test"))
     async with client(app) as anyone:

@@ -132,9 +132,7 @@ async def test_with_test_money_every_request_is_payable(service: ServiceHarness)
         assert said(await service.create(receivers=receivers)) == PAYABLE
 
 
-async def test_test_money_pays_no_link_whose_owner_expects_real_money(
-    real: ServiceHarness,
-) -> None:
+async def test_test_money_pays_no_link_whose_owner_expects_real_money(real: ServiceHarness) -> None:
     """An operator who starts with RAILS lost sells nothing for nothing."""
     await connect(real)
     theirs = (await real.create(receivers=TO_ANNA))["id"]

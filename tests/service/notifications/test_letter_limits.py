@@ -150,9 +150,7 @@ async def test_a_retry_of_a_summarys_leader_leaves_no_member_behind(post: Letter
 
 
 @pytest.mark.long
-async def test_the_members_of_a_dead_letter_are_settled_with_it(
-    post: LetterHarness,
-) -> None:
+async def test_the_members_of_a_dead_letter_are_settled_with_it(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"
@@ -170,9 +168,7 @@ async def test_the_members_of_a_dead_letter_are_settled_with_it(
 
 
 @pytest.mark.long
-async def test_a_sweep_settles_the_members_of_a_dead_letter(
-    post: LetterHarness,
-) -> None:
+async def test_a_sweep_settles_the_members_of_a_dead_letter(post: LetterHarness) -> None:
     """A restore buries messages that it can't read without settling their letters."""
     made = await post.sell(VICTIM)
     await post.pay(made, 20)
@@ -343,9 +339,7 @@ async def test_a_claim_that_is_answered_by_then_has_no_letter(
 
 
 @pytest.mark.long
-async def test_claims_are_limited_as_payments_are_and_joined_with_them(
-    post: LetterHarness,
-) -> None:
+async def test_claims_are_limited_as_payments_are_and_joined_with_them(post: LetterHarness) -> None:
     """A claim costs its payer nothing; whatever they send, a mailbox gets a few letters."""
     made = await post.sell(VICTIM)
     for number in range(TO_MAILBOX.burst + 2):
@@ -363,9 +357,7 @@ async def test_claims_are_limited_as_payments_are_and_joined_with_them(
 
 
 @pytest.mark.long
-async def test_a_claim_that_is_answered_by_then_is_in_no_joined_letter(
-    post: LetterHarness,
-) -> None:
+async def test_a_claim_that_is_answered_by_then_is_in_no_joined_letter(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     claimed = [await claim(post, made, number) for number in range(TO_MAILBOX.burst + 2)]
     await answer(post, claimed[-1], "reject")

@@ -176,9 +176,7 @@ async def test_questions_to_one_mailbox_are_limited_over_all_sellers(post: Lette
 
 
 @pytest.mark.long
-async def test_a_question_delayed_by_other_sellers_is_sent_later(
-    post: LetterHarness,
-) -> None:
+async def test_a_question_delayed_by_other_sellers_is_sent_later(post: LetterHarness) -> None:
     """Its seven days begin when it is sent, also for the payments that wait for it."""
     for number in range(12):
         await post.sell(VICTIM, f"mallory{number}")

@@ -126,9 +126,7 @@ async def test_a_letters_payload_has_everything_that_it_reports(service: Service
     }
 
 
-async def test_a_letter_has_the_paid_amount_in_another_currency(
-    service: ServiceHarness,
-) -> None:
+async def test_a_letter_has_the_paid_amount_in_another_currency(service: ServiceHarness) -> None:
     await owed(service, paid=Quote(12_345, "BSV", (12_345,)))
     body = exact_json.loads((await messages(service, MAILS.name))[0]["body"])
     assert (body["paid_amount"], body["paid_currency"]) == (12_345, "BSV")

@@ -98,9 +98,7 @@ async def test_a_lapsed_checkout_that_is_paid_late_brings_one_letter(post: Recei
     assert post.letters[0]["subject"].startswith("Beleg für Ihre Testzahlung")
 
 
-async def test_an_oversold_payment_says_that_the_seller_owes_a_refund(
-    post: ReceiptHarness,
-) -> None:
+async def test_an_oversold_payment_says_that_the_seller_owes_a_refund(post: ReceiptHarness) -> None:
     request_id = await post.ask(**ONE)
     await post.pay(request_id, manner="late")
     post.service.clock.advance(RESERVATION)
@@ -152,9 +150,7 @@ async def test_a_letter_can_be_ended_by_its_link(post: ReceiptHarness) -> None:
     assert "No more receipts" in (await post.service.anyone.get(path)).text
 
 
-async def test_a_mailbox_that_wants_nothing_from_here_gets_no_receipt(
-    post: ReceiptHarness,
-) -> None:
+async def test_a_mailbox_that_wants_nothing_from_here_gets_no_receipt(post: ReceiptHarness) -> None:
     await post.pay(await post.ask())
     await post.work()
     path = link(post.letters[0], "stop/receipts")

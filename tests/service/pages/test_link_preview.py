@@ -64,9 +64,7 @@ async def test_the_preview_names_product_and_price(service: ServiceHarness) -> N
     }
 
 
-async def test_the_preview_shows_the_products_own_picture(
-    service: ServiceHarness,
-) -> None:
+async def test_the_preview_shows_the_products_own_picture(service: ServiceHarness) -> None:
     product = {"name": "Tea", "imageUrl": "https://münchen.example/ö.png"}
     made = await service.create(product=product)
     shown = await told(service, made["id"])
@@ -203,9 +201,7 @@ async def test_a_choice_and_a_goal_are_named(service: ServiceHarness) -> None:
     assert '<meta property="og:description" content="From €3">' in page
 
 
-async def test_a_price_that_no_font_has_is_written_plainly(
-    service: ServiceHarness,
-) -> None:
+async def test_a_price_that_no_font_has_is_written_plainly(service: ServiceHarness) -> None:
     made = await service.create(instrumentCurrencyCode="KHR")
     khmer = {"Accept-Language": "km-KH"}
     assert text_fitting.drawable_text(Locale("en", "km-kh").money(500, "KHR")) is None

@@ -244,9 +244,7 @@ async def test_without_goods_or_thanks_the_redirect_follows_at_once(
     assert [one.headers["location"] for one in (answer, again)] == [target, target]
 
 
-async def test_goods_that_are_added_or_removed_decide_from_then_on(
-    service: ServiceHarness,
-) -> None:
+async def test_goods_that_are_added_or_removed_decide_from_then_on(service: ServiceHarness) -> None:
     made = await service.create(redirectUrl=SHOP)
     await service.edit(made["id"], {"thanks": "See you"})
     await receipt(service, await service.pay(made["id"], "a" * 32))

@@ -189,9 +189,7 @@ async def test_units_taken_out_do_not_count_as_sold(service: ServiceHarness) -> 
     assert "45 of 45 left" in (await page(service, made["id"])).text
 
 
-async def test_a_form_without_a_sound_token_pays_nothing_unknown(
-    service: ServiceHarness,
-) -> None:
+async def test_a_form_without_a_sound_token_pays_nothing_unknown(service: ServiceHarness) -> None:
     """PostgreSQL takes no NUL."""
     for token in ("", "\x00" * 32, "é" * 32):
         answer = await service.anyone.post(f"/pay/{'f' * 24}", data={"token": token})
