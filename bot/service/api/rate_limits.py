@@ -10,9 +10,9 @@ import asyncio
 import hmac
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 
 from limits import RateLimitItemPerSecond
@@ -54,7 +54,12 @@ def add_counts(tx: database.Transaction, counts: Iterable[Count]) -> list[Count]
     for size in BATCH_SIZES:
         while len(ordered) - done >= size:
             batch = ordered[done : done + size]
-            sums += [Count(**row) for row in tx.query(_insert(size), **_parameters(batch))]
+            values = {
+                f"{name}{i}": value
+                for i, one in enumerate(batch)
+                for name, value in asdict(one).items()
+            }
+            sums += [Count(**row) for row in tx.query(_insert(size), **values)]
             done += size
     return sums
 
@@ -72,14 +77,6 @@ def _insert(size: int) -> str:
         ON CONFLICT (name, subject, slot) DO UPDATE SET hits = rates.hits + excluded.hits
         RETURNING name, subject, slot, hits
     """  # noqa: S608 - of our own names
-
-
-def _parameters(counts: Sequence[Count]) -> dict[str, object]:
-    return {
-        f"{name}{i}": getattr(one, name)
-        for i, one in enumerate(counts)
-        for name in ("name", "subject", "slot", "hits")
-    }
 
 
 # Counts that all replicas share.

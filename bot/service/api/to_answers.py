@@ -76,6 +76,11 @@ def _own_fields(
     """Return the fields that the application sees, all but `expires_at`."""
     terms = shown.terms
     parameters = terms.webhook.custom_parameters if terms.webhook else None
+    delivered = None
+    if shown.delivers is not None:
+        has_codes = shown.delivers is vocabulary.DeliveryKind.CODES
+        codes = contents.count_codes(shown) if has_codes else None
+        delivered = answers.DeliveryAnswerOfRequest(kind=shown.delivers, file=file, codes=codes)
     return _public_fields(public_url, shown, now) | {
         "currency_code": terms.instrument,
         "receivers": _receivers(terms.receivers, terms.currency),
@@ -86,7 +91,7 @@ def _own_fields(
         "shop": _json(terms.shop),
         "thanks": terms.thanks,
         "keep_url": terms.keep_url,
-        "delivery": _delivery(shown, file),
+        "delivery": delivered,
     }
 
 
@@ -198,19 +203,6 @@ def _notifications(shown: request.PaymentRequest) -> answers.NotificationsAnswer
 
 def _json(text: str | None) -> Any:
     return None if text is None else exact_json.loads(text)
-
-
-def _delivery(
-    shown: request.PaymentRequest, file: contents.StoredFile | None
-) -> answers.DeliveryAnswerOfRequest | None:
-    if shown.delivers is None:
-        return None
-    has_codes = shown.delivers is vocabulary.DeliveryKind.CODES
-    return answers.DeliveryAnswerOfRequest(
-        kind=shown.delivers,
-        file=file,
-        codes=contents.count_codes(shown) if has_codes else None,
-    )
 
 
 def stats(shown: request.PaymentRequest, payers: int) -> answers.StatsAnswer:

@@ -257,10 +257,16 @@ def _summary(reports: Sequence[Report]) -> dict[str, Any]:
     counts = {"mail-many": len(payments), "mail-many-claimed": len(reports) - len(payments)}
     title = ", ".join(_t(key, count=count) for key, count in counts.items() if count)
     intro = _t("mail-many-total", total=total, rest=max(rest, 0))
+    warned = {
+        "mail-many-claims": len(reports) - len(payments),
+        "mail-many-oversold": sum(report.oversold for report in payments),
+        "mail-many-underpaid": sum(report.underpaid for report in payments),
+    }
+    warnings = [_t(key, count=count) for key, count in warned.items() if count]
     return {
         "subject": title,
         "heading": title,
-        "warning": _warning(reports),
+        "warning": " ".join(filter(None, [*warnings, _codes_waiting(payments)])) or None,
         "intro": intro if payments else None,
         "rows": [
             (_t("moment-utc", at=moment(_reported_at(report))), _brief(report))
@@ -269,17 +275,6 @@ def _summary(reports: Sequence[Report]) -> dict[str, Any]:
         "stacked": True,
         "why": _t("mail-why"),
     }
-
-
-def _warning(reports: Sequence[Report]) -> str | None:
-    payments = [report for report in reports if isinstance(report, payment_reports.LetterReport)]
-    counts = {
-        "mail-many-claims": len(reports) - len(payments),
-        "mail-many-oversold": sum(report.oversold for report in payments),
-        "mail-many-underpaid": sum(report.underpaid for report in payments),
-    }
-    texts = [_t(key, count=count) for key, count in counts.items() if count]
-    return " ".join(filter(None, [*texts, _codes_waiting(payments)])) or None
 
 
 def _brief(report: Report) -> str:

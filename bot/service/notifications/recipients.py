@@ -199,9 +199,11 @@ def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) 
         return None
     if isinstance(message.body, payment_reports.ConfirmationQuestion):
         return _question(tx, message, recipient, now)
-    if isinstance(message.body, payment_reports.ClaimLetter) and _is_answered(tx, message, now):
-        outbox.end(tx, MAILS, message, now, ANSWERED)
-        return None
+    if isinstance(message.body, payment_reports.ClaimLetter) and not _has_begun(tx, message.id):
+        checkout = checkout_rows.find(tx, message.body.checkout_id)
+        if checkout is None or checkout.state(now) is not vocabulary.CheckoutState.CLAIMED:
+            outbox.end(tx, MAILS, message, now, ANSWERED)
+            return None
     wait_until = _begin(tx, message, recipient, now)
     if wait_until is not None:
         outbox.release(tx, MAILS, message, wait_until)
@@ -258,14 +260,6 @@ def _hindrance(
         tx, recipient.mailbox, recipient.app_id, recipient.owner
     )
     return UNSUBSCRIBED if has_ended else None
-
-
-def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) -> bool:
-    """True if a claim no longer needs an answer and its letter hasn't begun."""
-    if _has_begun(tx, message.id):
-        return False
-    checkout = checkout_rows.find(tx, message.body.checkout_id)
-    return checkout is None or checkout.state(now) is not vocabulary.CheckoutState.CLAIMED
 
 
 def _begin(

@@ -232,8 +232,10 @@ class WebhookSender:
     async def _post(
         self, message: outbox.Message, body: bytes, headers: dict[str, str]
     ) -> notification_queues.AttemptOutcome:
-        url = message.body.url
-        client = self._client(message.body.app_id, url)
+        url, client = message.body.url, self._outside
+        if self._inside is not None and message.body.app_id == self._embedded_app_id:
+            is_internal = webhook_addresses.endpoint(url).host == request_commands.INTERNAL_HOST
+            client = self._inside if is_internal else self._outside
         async with asyncio.timeout(TIMEOUT):
             answer = await client.send(
                 "POST", url, CONTENT_TYPE | headers, body, seconds=TIMEOUT + BODY_TIMEOUT
@@ -254,9 +256,3 @@ class WebhookSender:
                 answer.headers.get("retry-after"), self._now()
             ),
         )
-
-    def _client(self, app_id: str, url: str) -> http_client.HttpClient:
-        if self._inside is None or app_id != self._embedded_app_id:
-            return self._outside
-        is_internal = webhook_addresses.endpoint(url).host == request_commands.INTERNAL_HOST
-        return self._inside if is_internal else self._outside

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from bot.core import brand
 from bot.core.money import amounts
 from bot.core.text import contacts, translations
-from bot.service.requests.request import PaymentRequest, SellerProfile, ascii_url
+from bot.service.requests.request import PaymentRequest, ascii_url
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -219,20 +219,18 @@ def layout_values(
     """Return the layout values of a request's page at `url`: seller, accent, report link."""
     seller = request.seller
     return {
-        "seller": _seller(locale, seller) if seller else None,
+        "seller": {
+            "name": seller.name,
+            "initials": brand.initials(seller.name),
+            "picture": seller.image_url and ascii_url(seller.image_url),
+            "about": seller.description,
+            "contact": seller.contact_url,
+            "sold_by": locale.t("page-sold-by", seller=PLACE).split(PLACE),
+        }
+        if seller
+        else None,
         "accent": (seller and seller.accent) or brand.DEFAULT_COLOUR,
         "report": operator_contact and report_link(locale, operator_contact, url),
-    }
-
-
-def _seller(locale: Locale, seller: SellerProfile) -> dict[str, Any]:
-    return {
-        "name": seller.name,
-        "initials": brand.initials(seller.name),
-        "picture": seller.image_url and ascii_url(seller.image_url),
-        "about": seller.description,
-        "contact": seller.contact_url,
-        "sold_by": locale.t("page-sold-by", seller=PLACE).split(PLACE),
     }
 
 

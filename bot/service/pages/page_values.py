@@ -160,11 +160,19 @@ def live_part(
 ) -> dict[str, Any]:
     """Return the values of the live part of a page; `state` is the request's hindrance."""
     again = IDLE_MS if request.units is None else WATCHED_MS
+    label, at = None, None  # when the request opens or ends, if that is in the future
+    if state == vocabulary.Status.SCHEDULED:
+        label, at = "page-opens", request.enabled_at
+    elif state in OPEN_STATES:
+        label, at = "page-ends", request.expires_at
+    time = None
+    if label and at is not None:
+        time = {"label": locale.t(label), "at": at, "moment": locale.moment(at)}
     return {
         **_left(locale, request, state),
         "state": _state(locale, request, state),
         "goal": page_texts.goal_values(locale, request),
-        "time": _time(locale, request, state),
+        "time": time,
         "now": now,
         "watch": f"/pay/{request.id}/live",
         "again": again,
@@ -251,21 +259,6 @@ def _state(
         "contact": request.seller.contact_url if request.seller and state in ASK_SELLER else None,
         "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
     }
-
-
-def _time(
-    locale: page_texts.Locale, request: PaymentRequest, state: str | None
-) -> dict[str, Any] | None:
-    """Return when the request opens or ends; None if neither is in the future."""
-    if state == vocabulary.Status.SCHEDULED:
-        label, at = locale.t("page-opens"), request.enabled_at
-    elif state in OPEN_STATES:
-        label, at = locale.t("page-ends"), request.expires_at
-    else:
-        return None
-    if at is None:
-        return None
-    return {"label": label, "at": at, "moment": locale.moment(at)}
 
 
 def _problems(

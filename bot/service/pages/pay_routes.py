@@ -97,11 +97,16 @@ def _payment_form(
 ) -> paying.PaymentForm:
     service = callers.state_of(request).service
     mails = service.policy.mails and "email" in data
+    # How test money arrives.
+    chosen = form.get("manner", rail.SandboxScenario.AT_ONCE)
+    known = {str(scenario): scenario for scenario in service.payment_context.rails.scenarios}
+    if chosen != rail.SandboxScenario.AT_ONCE and chosen not in known:
+        raise errors.InvalidBody("The form names no way in which test money arrives.")
     return paying.PaymentForm(
         request_id,
         form.get("token", ""),
         data,
-        _scenario(service, form),
+        known.get(chosen, rail.SandboxScenario.AT_ONCE),
         callers.holder_of(request, request_id),
         page_texts.locale_of(request).language if mails else None,
         form.get("way"),
@@ -139,15 +144,6 @@ async def _pay(
         return await _page(request, found, now, status=409, form=replace(shown, claimed=claimed))
     onward = checkout_values.next_page(service, found, form.request_id, progress)
     return RedirectResponse(onward, 303, render.HEADERS)
-
-
-def _scenario(service: callers.Service, form: dict[str, str]) -> rail.SandboxScenario:
-    """Return the payer's choice of how test money arrives."""
-    chosen = form.get("manner", rail.SandboxScenario.AT_ONCE)
-    known = {str(scenario): scenario for scenario in service.payment_context.rails.scenarios}
-    if chosen != rail.SandboxScenario.AT_ONCE and chosen not in known:
-        raise errors.InvalidBody("The form names no way in which test money arrives.")
-    return known.get(chosen, rail.SandboxScenario.AT_ONCE)
 
 
 async def _refused(

@@ -16,7 +16,7 @@ from bot.core import brand
 from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
 from bot.service.pages import page_texts, page_values
-from bot.service.requests.request import PaymentRequest, Terms
+from bot.service.requests.request import PaymentRequest
 
 PAPER, INK = brand.rgb_of(brand.PAPER), brand.rgb_of(brand.INK)
 WHITE_SHARE = 0.85
@@ -46,7 +46,7 @@ SMOOTHNESS = 4
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of the picture."""
+    """The content of the picture; a goal that can't be drawn is left out."""
 
     url: str
     name: str
@@ -68,15 +68,11 @@ def content(locale: page_texts.Locale, request: PaymentRequest, url: str) -> Con
         price = f"{amounts.from_minor(lowest, terms.currency):f} {terms.currency}"
         price = f"≥ {price}" if terms.choice else price
     name, accent = (seller.name, seller.accent) if seller else (None, None)
-    return Content(url, terms.product.name, price, name, accent, _goal(locale, terms))
-
-
-def _goal(locale: page_texts.Locale, terms: Terms) -> str | None:
-    """Return the goal's text, None if there is no goal or it can't be drawn."""
-    if terms.goal is None:
-        return None
-    goal = locale.short(terms.goal, terms.currency)
-    return text_fitting.drawable_text(locale.t("page-goal-of", goal=goal))
+    goal = None
+    if terms.goal is not None:
+        text = locale.t("page-goal-of", goal=locale.short(terms.goal, terms.currency))
+        goal = text_fitting.drawable_text(text)
+    return Content(url, terms.product.name, price, name, accent, goal)
 
 
 @lru_cache(maxsize=64)

@@ -315,26 +315,19 @@ async def download(
     except contents.Unsatisfiable:
         headers = DOWNLOAD_HEADERS | {"Content-Range": f"bytes */{file.size}"}
         return Response(status_code=416, headers=headers)
-    return _answer(service.db, file, part, has_body=is_get)
-
-
-def _answer(
-    db: database.Database, file: contents.StoredFile, part: range | None, *, has_body: bool
-) -> Response:
-    """Answer with a file, or a part of it."""
     sent = range(file.size) if part is None else part
     headers = DOWNLOAD_HEADERS | {
         "Content-Disposition": contents.disposition(file.name),
         "Content-Length": str(len(sent)),
+        # Set here, because Starlette would add a charset to texts that we don't know.
+        "Content-Type": file.media_type,
     }
     if part is not None:
         headers["Content-Range"] = f"bytes {sent.start}-{sent.stop - 1}/{file.size}"
-    # Set here, because Starlette would add a charset to texts that we don't know.
-    headers["Content-Type"] = file.media_type
     status = 200 if part is None else 206
-    if not has_body:
+    if not is_get:
         return Response(status_code=status, headers=headers)
-    return StreamingResponse(_slices(db, file.id, sent), status, headers)
+    return StreamingResponse(_slices(service.db, file.id, sent), status, headers)
 
 
 async def _slices(db: database.Database, file_id: str, sent: range) -> AsyncIterator[bytes]:
