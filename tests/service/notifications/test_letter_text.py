@@ -398,21 +398,9 @@ ADDRESSES = [
 ]
 
 
-def text_of(**changes: Any) -> str:
-    part = letter(**changes).get_body(("plain",))
-    assert part
-    return str(part.get_content())
-
-
-def html_of(**changes: Any) -> str:
-    part = letter(**changes).get_body(("html",))
-    assert part
-    return str(part.get_content())
-
-
 def test_a_letter_has_the_units_and_the_payer_s_words() -> None:
-    lines = text_of(
-        amount=1500, quantity=3, name="Mia", message="For the drums!\nAnd more"
+    lines = text(
+        letter(amount=1500, quantity=3, name="Mia", message="For the drums!\nAnd more")
     ).splitlines()
     assert lines[0] == "$15.00 received"
     for line in ("Quantity: 3", "From: Mia", "Message: For the drums! And more"):
@@ -421,24 +409,24 @@ def test_a_letter_has_the_units_and_the_payer_s_words() -> None:
 
 def test_a_letter_of_one_unit_without_words_says_nothing_of_them() -> None:
     for label in ("Quantity", "From", "Message", "code"):
-        assert label not in text_of()
+        assert label not in text(letter())
 
 
 @pytest.mark.parametrize("written", ADDRESSES)
 def test_no_mail_program_finds_an_address_in_a_payer_s_words(written: str) -> None:
     for field in ("name", "message"):
-        shown = text_of(**{field: written})
+        shown = text(letter(**{field: written}))
         assert written not in shown
         assert written in shown.replace(JOINER, "")
-        assert written not in html_of(**{field: written})
+        assert written not in html(letter(**{field: written}))
 
 
 @given(st.text(max_size=280))
 def test_a_payer_s_words_add_no_line_and_no_mark_up(written: str) -> None:
     words = {"name": written, "message": written}
-    extra = len(text_of(**words).splitlines()) - len(text_of().splitlines())
+    extra = len(text(letter(**words)).splitlines()) - len(text(letter()).splitlines())
     assert extra in {0, 2}
-    assert html_of(**words).count("<a ") == html_of().count("<a ")
+    assert html(letter(**words)).count("<a ") == html(letter()).count("<a ")
 
 
 @pytest.mark.parametrize(
@@ -459,7 +447,7 @@ def test_a_payer_s_words_add_no_line_and_no_mark_up(written: str) -> None:
     ],
 )
 def test_a_letter_says_why_an_order_was_oversold(changes: dict[str, Any], warning: str) -> None:
-    assert warning in text_of(oversold=True, **changes).splitlines()
+    assert warning in text(letter(oversold=True, **changes)).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -470,7 +458,7 @@ def test_a_letter_says_why_an_order_was_oversold(changes: dict[str, Any], warnin
     ],
 )
 def test_a_letter_asks_for_the_codes_that_lack(count: int, line: str) -> None:
-    assert line in text_of(codes_waiting=count).splitlines()
+    assert line in text(letter(codes_waiting=count)).splitlines()
 
 
 def test_a_summary_has_orders_on_one_line_and_asks_once_for_codes() -> None:
@@ -479,10 +467,7 @@ def test_a_summary_has_orders_on_one_line_and_asks_once_for_codes() -> None:
         LETTER_REPORT, transaction_id="d4", amount=1500, quantity=3, name="Mia",
         message="see x.example", codes_waiting=8,
     )  # fmt: skip
-    target = LetterTarget("mail-7", LETTER_REPORT.address, "stop-7")
-    part = payment_letter([first, second], target, LetterOrigin(SENDER, PAY)).get_body(("plain",))
-    assert part
-    told = str(part.get_content())
+    told = text(several(first, second))
     assert f"$15.00 · 3 × Coffee · Mia · see x.{JOINER}example" in told
     waiting = "8 items you've sold still need codes. Please add more."
     assert waiting in told.splitlines()
