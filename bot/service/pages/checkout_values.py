@@ -237,7 +237,7 @@ def checkout_page(
     now: int,
 ) -> dict[str, Any]:
     """Return the values of a checkout's page; `payment` is underpaid or took no units."""
-    state: CheckoutState = checkout.state(now)
+    state = checkout.state(now)
     page_state: str = state
     if payment and payment.state is PaymentState.UNDERPAID:
         page_state = UNDERPAID
@@ -245,10 +245,8 @@ def checkout_page(
         page_state = UNCONFIRMED
     page = _Page(locale, request, checkout, payment, page_state)
     title = page.title()
-    is_opening, is_open = (
-        page_state == CheckoutState.OPENING,
-        page_state == CheckoutState.OPEN,
-    )
+    is_opening = page_state == CheckoutState.OPENING
+    is_open_without_invoice = page_state == CheckoutState.OPEN and checkout.pay_with is None
     return {
         "name": request.terms.product.name,
         "title": title,
@@ -258,7 +256,7 @@ def checkout_page(
         "watch": checkout_path(checkout.request_id, checkout.id),
         "now": now,
         "opening": is_opening,
-        "turns": is_opening or (is_open and checkout.pay_with is None),
+        "turns": is_opening or is_open_without_invoice,
         "sign": SIGNS.get(page_state),
         "transaction_id": payment and payment.id,
         "receipt": payment and payment.oversold and receipt_path(payment.request_id, payment.id),
