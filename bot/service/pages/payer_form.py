@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -137,8 +136,6 @@ def read_amount(values: Sequence[str], terms: request.Terms) -> ChosenAmount:
     except errors.MoneyError as error:
         problem = _PROBLEM_OF_MONEY_ERROR.get(error.reason, AmountProblem.UNREADABLE)
         return ChosenAmount(None, problem)
-    except _OtherCurrency:
-        return ChosenAmount(None, AmountProblem.CURRENCY)
     return _choose(readings, terms.choice)
 
 
@@ -148,7 +145,7 @@ def _check_price(typed: Sequence[str], terms: request.Terms) -> ChosenAmount:
         plain = f"{amounts.from_minor(terms.amount, terms.currency):f}"
         try:
             is_price = text == plain or _read(text, terms.currency) == _Reading((terms.amount,))
-        except (errors.MoneyError, _OtherCurrency):
+        except errors.MoneyError:
             is_price = False
         if not is_price:
             return ChosenAmount(None, AmountProblem.FIXED)
@@ -171,12 +168,8 @@ def _choose(readings: Sequence[_Reading], choice: parts.AmountChoice[int]) -> Ch
     return ChosenAmount(allowed[0])
 
 
-class _OtherCurrency(Exception):
-    """The text names a currency other than the request's."""
-
-
 def _read(text: str, currency: str) -> _Reading:
-    """Return the amounts of a text. Raises MoneyError and _OtherCurrency."""
+    """Return the amounts of a text that the currency can express. Raises MoneyError if none is."""
     try:
         amount, named = amounts.read_amount(text, currency)
     except errors.MoneyError as error:
@@ -186,15 +179,7 @@ def _read(text: str, currency: str) -> _Reading:
     else:
         choices = (amount,)
     if named != currency:
-        raise _OtherCurrency
-    return _Reading(_minors(choices, currency), is_unambiguous=len(choices) == 1)
-
-
-def _minors(choices: Sequence[Decimal], currency: str) -> tuple[int, ...]:
-    """Return the minor units of the amounts that the currency can express.
-
-    Raises MoneyError if it can express none.
-    """
+        raise errors.MoneyError("unknownCurrency", "The text names another currency.")
     found: list[int] = []
     refused: errors.MoneyError | None = None
     for one in choices:
@@ -204,7 +189,7 @@ def _minors(choices: Sequence[Decimal], currency: str) -> tuple[int, ...]:
             refused = error
     if refused and not found:
         raise refused
-    return tuple(found)
+    return _Reading(tuple(found), is_unambiguous=len(choices) == 1)
 
 
 # The order: amount, quantity, name and message.
