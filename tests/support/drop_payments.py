@@ -1,4 +1,4 @@
-"""Payments of a drop, and the messages at its end."""
+"""Payments of requests, and the messages at the end of a drop."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 
 def pay(chat: ChatHarness, link: PaymentLink, *numbers: int, **given: object) -> None:
-    """Record payments of these numbers, each with the units that are left."""
+    """Record payments of these numbers at a request's price."""
+    spec, request_id = link.spec, link.request_id or ""
 
     def work(tx: Transaction) -> None:
         for number in numbers:
-            paid = Payment(link.request_id or "", f"t{number}", 250, "USD", {})
+            paid = Payment(request_id, f"t{number}", spec.amount, spec.currency, {})
             assert chat.recorder.record(tx, link.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
 
     chat.db.run(work)

@@ -146,14 +146,11 @@ def waiting_claims(
     tx: database.Transaction, seller_id: int, now: int, most: int, skipped: int = 0
 ) -> list[Claim]:
     """Return up to `most` claims waiting for this seller at `now`, doubtful last, then by age."""
-    rows = tx.query(
+    sql = (
         f"SELECT {COLUMNS} {OF_SELLER} ORDER BY {DOUBTFUL_LAST}, claimed_at, id"
-        " LIMIT :most OFFSET :skipped",
-        seller=seller_id,
-        now=now,
-        most=most,
-        skipped=skipped,
+        " LIMIT :most OFFSET :skipped"
     )
+    rows = tx.query(sql, seller=seller_id, now=now, most=most, skipped=skipped)
     return [_read(row) for row in rows]
 
 
@@ -183,13 +180,9 @@ def digest_claims(
 ) -> tuple[list[Claim], int]:
     """Return up to `most` claims of a link's digest, newest first, and their total number."""
     (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_DIGEST}", listing=link_id, now=now)
-    rows = tx.query(
-        f"SELECT {COLUMNS} {OF_DIGEST} ORDER BY {DOUBTFUL_LAST}, claimed_at DESC, id DESC"
-        " LIMIT :most",
-        listing=link_id,
-        now=now,
-        most=most,
-    )
+    order = f"ORDER BY {DOUBTFUL_LAST}, claimed_at DESC, id DESC LIMIT :most"
+    sql = f"SELECT {COLUMNS} {OF_DIGEST} {order}"
+    rows = tx.query(sql, listing=link_id, now=now, most=most)
     return [_read(one) for one in rows], int(row["n"])
 
 
@@ -224,13 +217,11 @@ def claims_by_reference(
     folded = payment.fold_reference(text)
     if not folded:
         return []
-    rows = tx.query(
+    sql = (
         f"{SELECT} WHERE seller_id = :seller AND folded = :folded AND state <> 'paid'"
-        " ORDER BY claimed_at DESC, id DESC LIMIT :most",
-        seller=seller_id,
-        folded=folded,
-        most=most,
+        " ORDER BY claimed_at DESC, id DESC LIMIT :most"
     )
+    rows = tx.query(sql, seller=seller_id, folded=folded, most=most)
     return [_read(row) for row in rows]
 
 
@@ -238,16 +229,8 @@ def change_state(
     tx: database.Transaction, claim: Claim, state: str, answered_in: int | None = None
 ) -> bool:
     """Store a claim's new state; False if another press or the payment changed it first."""
-    return bool(
-        tx.execute(
-            "UPDATE claims SET state = :new, answered_in = :answered_in"
-            " WHERE id = :id AND state = :old",
-            id=claim.id,
-            new=state,
-            old=claim.state,
-            answered_in=answered_in,
-        )
-    )
+    sql = "UPDATE claims SET state = :new, answered_in = :place WHERE id = :id AND state = :old"
+    return bool(tx.execute(sql, id=claim.id, new=state, old=claim.state, place=answered_in))
 
 
 def set_arrived(tx: database.Transaction, claim_id: str, amount: int, currency: str) -> None:

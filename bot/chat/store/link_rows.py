@@ -143,12 +143,11 @@ def link_id_of(tx: database.Transaction, request_id: str) -> str | None:
 
 def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
     """Return the names of up to 5 of a seller's requests that are being created, newest first."""
-    rows = tx.query(
+    sql = (
         f"{SELECT_LINK} WHERE seller_id = :seller AND state = :creating"
-        " ORDER BY created_at DESC, id DESC LIMIT 5",
-        seller=seller_id,
-        creating=CREATING,
+        " ORDER BY created_at DESC, id DESC LIMIT 5"
     )
+    rows = tx.query(sql, seller=seller_id, creating=CREATING)
     return [read_link(row).spec.name for row in rows]
 
 
@@ -194,12 +193,8 @@ def set_answer(
 ) -> None:
     """Store the service's latest answer about a link."""
     sql = "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id"
-    tx.execute(
-        sql,
-        id=link_id,
-        answer=stored_json.write(remote_request.RemoteRequest, answer),
-        request=answer.id,
-    )
+    stored = stored_json.write(remote_request.RemoteRequest, answer)
+    tx.execute(sql, id=link_id, answer=stored, request=answer.id)
 
 
 def move_chat(tx: database.Transaction, old: int, new: int) -> None:

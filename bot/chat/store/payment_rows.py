@@ -236,6 +236,11 @@ class Payment:
     """Number of the request's sold units that wait for a code."""
 
     @property
+    def ids(self) -> dict[str, str]:
+        """Return the ids of the request and the transaction, as parameters of statements."""
+        return {"request": self.request_id, "transaction": self.transaction_id}
+
+    @property
     def money(self) -> Money:
         """Return the payment's contribution to the revenue."""
         return Money(self.amount, self.currency, self.quantity)
@@ -295,14 +300,8 @@ def replace_underpaid(tx: database.Transaction, link_id: str, payment: Payment, 
     Return False if no such payment is recorded. A "paid back" mark is dropped. Words that the
     seller hid stay hidden, and buttons with the time of the old record still find the payment.
     """
-    rows = tx.query(
-        SHORT,
-        request=payment.request_id,
-        transaction=payment.transaction_id,
-        listing=link_id,
-        is_short=int(payment.underpaid),
-        amount=payment.amount,
-    )
+    amount, is_short = payment.amount, int(payment.underpaid)
+    rows = tx.query(SHORT, **payment.ids, listing=link_id, is_short=is_short, amount=amount)
     for row in rows:
         before = Money(row["amount"], row["currency"], row["quantity"])
         add_amount(tx, link_id, before, UNDERPAID, -1)
@@ -311,12 +310,7 @@ def replace_underpaid(tx: database.Transaction, link_id: str, payment: Payment, 
     is_hidden = payment.is_hidden or any(row["message_hidden"] for row in rows)
     if not rows or not add_payment(tx, link_id, replace(payment, is_hidden=is_hidden), now):
         return False
-    tx.execute(
-        SHORT_AT,
-        request=payment.request_id,
-        transaction=payment.transaction_id,
-        at=rows[0]["received_at"],
-    )
+    tx.execute(SHORT_AT, **payment.ids, at=rows[0]["received_at"])
     return True
 
 
@@ -339,14 +333,8 @@ def replace_placeholder(
     """
     if payment.underpaid:
         return False
-    rows = tx.query(
-        FREE_PLACEHOLDERS,
-        request=payment.request_id,
-        listing=link_id,
-        transaction=payment.transaction_id,
-        since=since,
-        most=payment.quantity,
-    )
+    most = payment.quantity
+    rows = tx.query(FREE_PLACEHOLDERS, **payment.ids, listing=link_id, since=since, most=most)
     if not rows or not _replace(tx, payment, rows[0]["transaction_id"]):
         return False
     for row in rows:
@@ -454,7 +442,7 @@ def received_at(tx: database.Transaction, payment: Payment) -> int | None:
         "SELECT received_at FROM received_payments"
         " WHERE request_id = :request AND transaction_id = :transaction"
     )
-    row = tx.one(sql, request=payment.request_id, transaction=payment.transaction_id)
+    row = tx.one(sql, **payment.ids)
     return int(row["received_at"]) if row else None
 
 

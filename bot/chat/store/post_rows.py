@@ -243,13 +243,11 @@ def delete_post(tx: database.Transaction, place: MessagePlace) -> None:
 
 def has_live_card(tx: database.Transaction, link_id: str) -> bool:
     """True if a card in the seller's chat will get the link's current picture."""
-    row = tx.one(
+    sql = (
         "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
-        " AND shown IS NOT NULL AND refused IS NULL LIMIT 1",
-        listing=link_id,
-        own=OWN,
+        " AND shown IS NOT NULL AND refused IS NULL LIMIT 1"
     )
-    return row is not None
+    return tx.one(sql, listing=link_id, own=OWN) is not None
 
 
 def card_picture(tx: database.Transaction, link_id: str) -> tuple[str, str] | None:
@@ -268,13 +266,11 @@ def save_card_picture(
 
 def claim_due(tx: database.Transaction, now: int, most: int) -> list[str]:
     """Claim up to `most` links whose scheduled change is due at `now` (epoch ms); return ids."""
-    rows = tx.query(
+    sql = (
         "UPDATE listings SET due_at = NULL WHERE due_at <= :now AND id IN (SELECT id FROM listings"
-        " WHERE due_at <= :now ORDER BY due_at LIMIT :most) RETURNING id",
-        now=now,
-        most=most,
+        " WHERE due_at <= :now ORDER BY due_at LIMIT :most) RETURNING id"
     )
-    return [row["id"] for row in rows]
+    return [row["id"] for row in tx.query(sql, now=now, most=most)]
 
 
 def next_due(tx: database.Transaction) -> int | None:
@@ -292,6 +288,5 @@ def next_due(tx: database.Transaction) -> int | None:
 
 def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> bool:
     """True if a message in a chat is a card, with or without picture."""
-    return (
-        message_id is not None and post_at(tx, MessagePlace(str(chat_id), message_id)) is not None
-    )
+    place = None if message_id is None else MessagePlace(str(chat_id), message_id)
+    return place is not None and post_at(tx, place) is not None

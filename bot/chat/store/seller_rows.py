@@ -355,14 +355,11 @@ def live_links_before(
 ) -> list[link_rows.PaymentLink]:
     """Return a seller's next BATCH live requests, newest first; with `before`, only older ones."""
     row = tx.one(CREATED_AT, id=before) if before else None
+    created_at = int(row["created_at"]) if row else LATEST
     rows = tx.query(
-        OLDER,
-        seller=seller_id,
-        live=link_rows.LIVE,
-        created_at=int(row["created_at"]) if row else LATEST,
-        before=before or "",
-        most=BATCH,
-    )
+        OLDER, seller=seller_id, live=link_rows.LIVE,
+        created_at=created_at, before=before or "", most=BATCH,
+    )  # fmt: skip
     return [link_rows.read_link(each) for each in rows]
 
 

@@ -11,12 +11,12 @@ from bot.chat.cards import alert_text
 from bot.chat.model.payloads import TextMessage
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import PaymentLink
-from bot.chat.store.payment_rows import Payment
 from bot.chat.telegram.transport import MAX_ATTEMPTS
 from bot.core.database.database import Transaction
 from bot.core.outbox import outbox, queue_policy
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness, service_answer
+from tests.support.drop_payments import pay
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 HOUR = 3600
@@ -25,19 +25,6 @@ HOUR = 3600
 @pytest.fixture
 def link(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_link(sam, COFFEE, service_answer(id="c"))
-
-
-def pay(
-    chat: ChatHarness, link: PaymentLink, *numbers: int, oversold: bool = False, waiting: int = 0
-) -> None:
-    def work(tx: Transaction) -> None:
-        for number in numbers:
-            spec, request_id = link.spec, link.request_id or ""
-            paid = Payment(request_id, f"t{number}", spec.amount, spec.currency, {}, oversold)
-            paid = replace(paid, codes_waiting=waiting)
-            chat.recorder.record(tx, link.id, paid, None)
-
-    chat.db.run(work)
 
 
 def told(chat: ChatHarness) -> list[tuple[str, bool]]:
@@ -122,7 +109,10 @@ async def test_choosing_the_same_setting_again_changes_nothing(
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [({"oversold": True}, "OVERSOLD"), ({"waiting": 1}, "1 buyer is waiting: send one code.")],
+    [
+        ({"oversold": True}, "OVERSOLD"),
+        ({"codes_waiting": 1}, "1 buyer is waiting: send one code."),
+    ],
 )
 async def test_what_needs_the_seller_has_an_alert_although_alerts_are_off(
     chat: ChatHarness, sam: Person, fields: dict[str, Any], words: str
