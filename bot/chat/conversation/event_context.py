@@ -27,17 +27,13 @@ class EventContext:
     seller: drafts.Seller
     draft: drafts.Draft | None
     """The current form."""
-
     now: int
     """Epoch ms."""
-
     vault: Vault
     """Seals secrets."""
-
     bot_name: str = ""
     may_create: bool = True
     """False for people who are not in ALLOWED_SELLERS."""
-
     operator_contact: str | None = None
     press: events.PressEvent | None = None
     """The pressed button; a reply replaces the button's message."""

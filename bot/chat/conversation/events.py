@@ -54,7 +54,6 @@ class Person:
     private: bool
     tag: str | None
     """Telegram's language_code."""
-
     first_name: str = ""
     last_name: str = ""
     username: str = ""
@@ -70,23 +69,17 @@ class MessageEvent:
     command: str | None = None
     photo: str | None = None
     """The file_id of the attached picture in its largest size."""
-
     file: drafts.Attachment | None = None
     """Any attached file, including a picture."""
-
     message_id: int | None = None
     """None if the Bot API server sends no id."""
-
     linked: str | None = None
     """The text with the addresses of its links; None if there are no links, or if it is a
     command."""
-
     is_unusable: bool = False
     """The message has other content, which is useless here."""
-
     topic_id: int | None = None
     """The topic in which the message was written; None for General, and without topics."""
-
     is_forwarded: bool = False
     """The message was written elsewhere; a channel's posts are forwarded to its discussion."""
 
@@ -117,7 +110,6 @@ class PressEvent:
     action: replies.Action | None
     message_id: int | None
     """None if the message is too old to edit."""
-
     picture: bool
     """The button's message has a picture."""
 

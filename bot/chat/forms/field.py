@@ -32,19 +32,14 @@ class FieldDisplay:
 
     value: Callable[[drafts.RequestDraft, drafts.Seller], Any] | None = None
     """Returns the value from a draft; None to use the field's attribute."""
-
     words: Callable[[Any, drafts.Seller, int | None], object] | None = None
     """Returns the value as plain text; a time is relative to `now` (epoch ms) if given."""
-
     brief: Callable[[Any, drafts.Seller], object] | None = None
     """Returns the value in a few words for a button."""
-
     line: Callable[[drafts.RequestDraft, drafts.Seller], str | None] | None = None
     """Returns the lines of the review in HTML, if a text with `value` is not enough."""
-
     key: str = ""
     """The text key of the review's line; "" for `review-NAME`."""
-
     most: int = replies.TEXT_LIMIT
     """UTF-16 units of the value in the review."""
 
@@ -56,7 +51,6 @@ class Wire:
     path: str = ""
     """The field's path in the body of create (`product.name`); "" if another field's value includes
     it."""
-
     refused_as: str = ""
     """A pattern of other paths for the field in refusals."""
 
@@ -67,16 +61,12 @@ class Edit:
 
     place: int
     """The position in the edit menu."""
-
     name: str = ""
     """The edit's name; "" for the field's name."""
-
     path: str = ""
     """The path at which the change itself is sent; "" to send the new value at the field's path."""
-
     apply: Callable[[Any, Any], Any] | None = None
     """Computes the new value from the current value and the change."""
-
     decides_status: bool = False
     """True if the edit may end or revive the request."""
 
@@ -89,56 +79,39 @@ class Field:
     """The step in forms, and a part of the field's text keys: `ask-NAME` is the question,
     `option-NAME` the button among the options, `review-NAME` the line of the review;
     `button-edit-NAME`, `saved-NAME` and `cleared-NAME` belong to its edit."""
-
     attribute: str = ""
     """The attribute of drafts and specs that has the value."""
-
     kinds: tuple[str, ...] = request_spec.KINDS
     """The kinds of requests with this field."""
-
     option: int | None = None
     """The position in the menu "More options"."""
-
     is_optional: bool = False
-
     is_moment: bool = False
     """True if the value is a time in epoch ms."""
-
     needs_destinations: bool = False
     """True if sellers with payout accounts aren't offered the field, because each payment goes to
     one of the accounts, in its currency."""
-
     needs_embedded: bool = False
     """True if only the embedded service has the field."""
-
     is_money: bool = False
     """True if the value is in minor units of the price's currency."""
-
     empty: object = None
     """The value of an unset field."""
-
     read: Callable[[Typed], Any] = lambda _typed: replies.Problem("problem-press")
     """Parses a text; returns the value, a Problem, a Choice of moments, or None to leave the field
     unset. By default, buttons answer the field or the form parses the text."""
-
     check: Callable[[drafts.RequestDraft, Any], replies.Problem | None] | None = None
     """Returns the Problem if the rest of the draft forbids a value."""
-
     unset_text: str = ""
     """The text that confirms that the field was left unset."""
-
     ask: Callable[[drafts.RequestDraft, drafts.Seller], str] | None = None
     """Returns the question, if the question's text has variables."""
-
     offers: Callable[[drafts.RequestDraft, drafts.Seller], replies.Rows] | None = None
     """Returns the buttons with offered answers."""
-
     display: FieldDisplay | None = FieldDisplay()
     """None if the field has no line of its own."""
-
     wire: Wire | None = None
     """None if the service does not have the field."""
-
     edit: Edit | None = None
     """None if the field can't be edited."""
 

@@ -24,7 +24,6 @@ class Change:
     link_id: str
     field: str
     """One of EDITS."""
-
     value: str | int | request_spec.Goods | None
     """None clears the field. An `end` is in epoch ms, `units` is the number to remove, a `picture`
     is an id."""
@@ -37,7 +36,6 @@ class Setting:
     name: str
     """`destination` (where the seller's money goes), `zone`, `quiet`, `summary`, one of
     PROFILE_STEPS, or `payoutlater` (the seller connects a payout account later)."""
-
     value: str | tuple[int, int] | int | None
     """None switches the setting off. A `zone` is an IANA name; `quiet` hours and the `summary` are
     minutes of the zone's day."""
@@ -49,10 +47,8 @@ class MarkNote:
 
     payment: str
     """The payment's key, as used in buttons."""
-
     mark: str
     """One of NOTED (model/payment.py)."""
-
     text: str | None
     """None if the seller skipped the note."""
 
@@ -75,28 +71,22 @@ class FormResult:
 
     draft: drafts.Draft | None
     """The draft to store; None if no form is open."""
-
     replies: tuple[Reply, ...] = ()
     toast: str | None = None
     spec: request_spec.RequestSpec | None = None
     """The request to create; if there is a `photo`, after the photo has arrived."""
-
     change: Change | None = None
     setting: Setting | None = None
     photo: str | None = None
     """The file_id of a photo to fetch for the draft or the `spec`; "" for the seller's profile
     photo at Telegram."""
-
     then: Action | None = None
     """A button to handle afterwards, as if it had been pressed."""
-
     note: MarkNote | None = None
     connect: str | None = None
     """PROBE to check the draft's payout account at the service, SAVE to save it."""
-
     fetch: drafts.Attachment | None = None
     """The file to fetch for buyers."""
-
     codes: NewCodes | None = None
 
 
@@ -110,7 +100,6 @@ class Press(Generic[D]):
     draft: D
     words: Action
     """The button's data after its verb."""
-
     seller: drafts.Seller
     now: int
     """Epoch ms."""

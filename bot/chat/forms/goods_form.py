@@ -158,13 +158,10 @@ class Fetched:
 
     readings: tuple[request_spec.Goods, ...] = ()
     """The file's possible meanings; () if it could not be fetched, or adds more codes."""
-
     codes: CodeList | replies.Problem | None = None
     """The file's codes, or why a file that looks like a list of codes has no codes."""
-
     problem: str | None = None
     """The text key of the reason why the file could not be fetched."""
-
     has_words: bool = False
     """True if the file came with a caption, which buyers don't get."""
 

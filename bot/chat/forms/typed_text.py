@@ -43,10 +43,8 @@ class Price:
 
     amount: Decimal
     """The first amount of the `choice`, if there is one."""
-
     currency: str | None
     """None if no currency was named and no currency is usual."""
-
     choice: parts.AmountChoice[Decimal] | None = None
     """The amounts that payers choose from."""
 
