@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from bot.chat.cards import alert_text, card_text, menus, schedule
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
+from bot.chat.conversation.actions import start_reply
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person
-from bot.chat.conversation.pages import start_reply
 from bot.chat.conversation.payments_and_alerts import show_undelivered
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import reopen, resume_offer, take_picture

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bot.chat.cards import menus
+from bot.chat.cards import card_text, menus, request_card
 from bot.chat.conversation import (
     event_context,
     events,
     form_effects,
     getting_paid,
-    pages,
     payments_and_alerts,
     sharing,
 )
@@ -23,14 +22,21 @@ from bot.chat.forms import (
     goods_form,
     inputs,
     one_line,
+    questions,
     request_fields,
     seller_forms,
     seller_texts,
 )
-from bot.chat.model import jobs, replies, request_spec
+from bot.chat.model import drafts, jobs, replies, request_spec
 from bot.chat.payments import request_changes
-from bot.chat.store import link_rows
+from bot.chat.store import link_rows, seller_rows
 from bot.core.text import translations
+
+PAGE = 8
+"""Requests on one page of the list."""
+
+FROM_INLINE = "new"
+"""Payload of `/start` from the button above inline results, which opens the form at once."""
 
 # Commands.
 
@@ -49,8 +55,8 @@ def _show(page: Callable[[EventContext], replies.Reply]) -> Command:
     return Command(lambda context, _: context.reply(page(context)))
 
 
-def _new(context: EventContext, event: events.MessageEvent) -> None:
-    asked = form.new_form(context.draft, link_rows.short_id(6), context.seller, event.enclosure)
+def _new(context: EventContext, sent: drafts.Enclosure | None = None) -> None:
+    asked = form.new_form(context.draft, link_rows.short_id(6), context.seller, sent)
     form_effects.apply_result(context, asked)
 
 
@@ -68,25 +74,61 @@ def _start(context: EventContext, event: events.MessageEvent) -> None:
         context, event.text
     ):
         return
-    is_inline = event.text == pages.FROM_INLINE and context.may_create
-    pages.greet(context, again=not is_inline)
+    is_inline = event.text == FROM_INLINE and context.may_create
+    is_first = seller_rows.mark_once(context.tx, context.person.id, "greeted", context.now)
+    if is_first or not is_inline:
+        offer = form.resume_offer(context.draft, context.seller)
+        context.reply(start_reply(context.seller, new=is_first, offer=offer))
     if is_inline:
-        _new(context, event)
+        _new(context, event.enclosure)
 
 
-def _about(topic: str) -> Command:
-    return _show(
-        lambda context: pages.about_service(
-            topic, context.seller.language, context.operator_contact
-        )
+def start_reply(
+    seller: drafts.Seller, *, new: bool, offer: replies.Reply | None = None
+) -> replies.Reply:
+    """Return the greeting; a `new` seller also reads Telegram's rule for digital goods.
+
+    `offer` offers to continue the current form.
+    """
+    parts = [seller.text("start")]
+    if new:
+        parts.append(seller.text("digital-goods"))
+    if offer is not None:
+        parts.append(offer.text)
+    return replies.Reply(
+        "\n\n".join(parts), offer.rows if offer else questions.menu(seller.language)
     )
+
+
+def _requests_page(context: EventContext, page: int) -> replies.Reply:
+    """Return a page of the seller's requests, the last one if there are fewer pages."""
+    pages = max(1, -(-link_rows.count_links(context.tx, context.person.id) // PAGE))
+    page = min(page, pages - 1)
+    found = link_rows.links_page(context.tx, context.person.id, PAGE, page * PAGE)
+    shown = [request_card.card_of(item, context.now) for item in found]
+    pending = link_rows.pending_names(context.tx, context.person.id)
+    return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)
+
+
+def help_reply(seller: drafts.Seller) -> replies.Reply:
+    """Explain the commands and the one-line forms, with amounts to choose from if supported."""
+    keys = ("help", *(["help-choice"] if seller.paid_at.is_embedded else []), "digital-goods")
+    return replies.Reply("\n\n".join(map(seller.text, keys)), questions.menu(seller.language))
+
+
+def _about(context: EventContext, event: events.MessageEvent) -> None:
+    """Answer /privacy or /paysupport, with the operator's contact if there is one."""
+    operator = replies.escaped(context.operator_contact or context.text("operator"))
+    context.reply(replies.Reply(context.text(event.command or "", operator=operator)))
 
 
 _IN_ONE_LINE = Command(_in_one_line, creates=True, takes_file=True)
 
 COMMANDS: dict[str, Command] = {
-    "new": Command(_new, creates=True, takes_file=True),
-    "list": _show(partial(pages.requests_page, page=0)),
+    "new": Command(
+        lambda context, event: _new(context, event.enclosure), creates=True, takes_file=True
+    ),
+    "list": _show(partial(_requests_page, page=0)),
     "payments": _show(partial(payments_and_alerts.incoming_page, number=0)),
     "find": Command(lambda context, event: payments_and_alerts.find_payment(context, event.text)),
     **dict.fromkeys(request_spec.KINDS, _IN_ONE_LINE),
@@ -96,14 +138,13 @@ COMMANDS: dict[str, Command] = {
     ),
     "settings": _show(lambda context: seller_texts.settings(context.seller)),
     "bought": _show(partial(sharing.bought_page, number=0)),
-    "help": _show(pages.help_page),
+    "help": _show(lambda context: help_reply(context.seller)),
     "cancel": Command(
         lambda context, _: form_effects.apply_result(
             context, inputs.cancel(context.draft, context.seller)
         )
     ),
-    "privacy": _about("privacy"),
-    "paysupport": _about("paysupport"),
+    **dict.fromkeys(("privacy", "paysupport"), Command(_about)),
     "start": Command(_start),
 }
 """In the order of Telegram's menu."""
@@ -174,22 +215,9 @@ class Button:
     """Also about a deleted request."""
 
 
-def _open(page: Callable[[EventContext], replies.Reply]) -> Button:
-    """Return a button that shows a page in a new message."""
-
-    def do(context: EventContext, _: replies.Action) -> None:
-        context.without_press().reply(page(context))
-
-    return Button(do)
-
-
 def _turn(page: Callable[[EventContext, int], replies.Reply]) -> Button:
     """Return a button that shows another page of a list in its message."""
-
-    def do(context: EventContext, action: replies.Action) -> None:
-        context.reply(page(context, int(action[1])))
-
-    return Button(do)
+    return Button(lambda context, action: context.reply(page(context, int(action[1]))))
 
 
 def _queue(kind: type[jobs.CardJob]) -> Button:
@@ -296,11 +324,6 @@ def _ask_in_new_message(
     return asked.toast
 
 
-def _ask_new(context: EventContext, _: replies.Action) -> None:
-    asked = form.new_form(context.draft, link_rows.short_id(6), context.seller)
-    form_effects.apply_result(context.without_press(), asked)
-
-
 _MENU = Button(_menu, of_link=True)
 _CLAIM = Button(payments_and_alerts.handle_claim_press)
 _PAYMENT = Button(payments_and_alerts.handle_press)
@@ -308,8 +331,8 @@ _RECEIPT = Button(sharing.handle_bought_press)
 
 BUTTONS: dict[str, Button] = {
     "draft": Button(_answer_form),
-    "new": Button(_ask_new, creates=True),
-    "help": _open(pages.help_page),
+    "new": Button(lambda context, _: _new(context.without_press()), creates=True),
+    "help": Button(lambda context, _: context.without_press().reply(help_reply(context.seller))),
     "settings": Button(_settings),
     "profile": Button(getting_paid.handle_profile_press),
     "getpaid": Button(_get_paid, creates=True),
@@ -334,7 +357,7 @@ BUTTONS: dict[str, Button] = {
     "codes": Button(_ask_for_codes, of_link=True, or_deleted=True),
     "look": Button(sharing.refresh_visited_card),
     # Lists.
-    "list": _turn(pages.requests_page),
+    "list": _turn(_requests_page),
     "incoming": _turn(payments_and_alerts.incoming_page),
     "bought": Button(_bought),
     "undelivered": Button(payments_and_alerts.resend_undelivered),

@@ -111,17 +111,7 @@ class Chat:
         if seller is None:
             return None
         person = events.Person(wanted.seller_id, chat_id, private=True, tag=None)
-        draft = seller_rows.find_draft(tx, chat_id, wanted.seller_id)
-        hints, now = getting_paid.hints_for(tx, person, draft, None), self._now()
-        seller = seller_rows.at_service(tx, seller, wanted.seller_id, self._paid_at)
-        seller = replace(seller, hints=hints)
-        return EventContext(
-            tx, self._queues, person, seller, draft, now, self._vault,
-            may_create=self._may_create(person),
-        )  # fmt: skip
-
-    def _may_create(self, person: events.Person) -> bool:
-        return not self._allowed or person.id in self._allowed
+        return self._context_of(tx, person, seller)
 
     async def search(
         self, seller_id: int, text: str, limit: int, start: int
@@ -216,20 +206,26 @@ class Chat:
         person: events.Person,
         press: events.PressEvent | None = None,
     ) -> EventContext:
-        now = self._now()
         language = translations.choose(person.tag or seller_rows.language_of(tx, person.id))
         lanes.resume(tx, self._queues.messages, str(person.chat_id))
+        seller = seller_rows.ensure_seller(tx, person.id, language, self._now())
+        return self._context_of(tx, person, seller, press)
+
+    def _context_of(
+        self,
+        tx: database.Transaction,
+        person: events.Person,
+        seller: drafts.Seller,
+        press: events.PressEvent | None = None,
+    ) -> EventContext:
         draft = seller_rows.find_draft(tx, person.chat_id, person.id)
         hints = getting_paid.hints_for(tx, person, draft, press)
-        seller = seller_rows.ensure_seller(tx, person.id, language, now)
         seller = seller_rows.at_service(tx, seller, person.id, self._paid_at)
         return EventContext(
-            tx, self._queues, person, replace(seller, hints=hints),
-            draft=draft,
-            now=now,
+            tx, self._queues, person, replace(seller, hints=hints), draft, self._now(),
             vault=self._vault,
             bot_name=self._bot_name(),
-            may_create=self._may_create(person),
+            may_create=not self._allowed or person.id in self._allowed,
             operator_contact=self._operator_contact,
             press=press,
         )  # fmt: skip
@@ -250,8 +246,12 @@ class Chat:
         if outbox.dead_letter(tx, self._queues.updates, message, self._now(), why):
             self._note_dead_letter(tx, message)
 
-    def _erase_secret(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Erase an update with a secret or goods that could not be handled."""
+    def _note_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Answer an update's callback query; erase an update with a secret or goods."""
+        tx.count("telegram_updates_handled", "set_aside")
+        query = message.body.get("callback_query")
+        if isinstance(query, dict) and "id" in query:
+            self._answer(tx, str(query["id"]), message.lane, None)
         chat_id = int(message.lane)
         draft = seller_rows.find_draft(tx, chat_id, chat_id)
         try:
@@ -260,13 +260,6 @@ class Chat:
             event = None
         if _must_be_erased(event, draft) or getting_paid.is_secret(draft, str(message.body)):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
-
-    def _note_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        tx.count("telegram_updates_handled", "set_aside")
-        query = message.body.get("callback_query")
-        if isinstance(query, dict) and "id" in query:
-            self._answer(tx, str(query["id"]), message.lane, None)
-        self._erase_secret(tx, message)
 
     def _put(
         self, tx: database.Transaction, chat_id: int, payload: payloads.MessagePayload

@@ -171,7 +171,8 @@ def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | N
     """Parse a message; None if it has no content from a person, or if it isn't for the bot."""
     text = _text(message, "text") or _text(message, "caption")
     photo, file = _photo(message), _attachment(message)
-    is_unusable = not (file or photo) and any(_holds(message, name) for name in UNUSABLE)
+    others = (message.get(name) for name in UNUSABLE)
+    is_unusable = not (file or photo) and any(isinstance(v, dict | list) and v for v in others)
     if not (text or file or photo or is_unusable):
         return None
     person = _person(message, _object(message, "chat"))
@@ -290,12 +291,6 @@ def _query_id(query: Mapping[str, Any]) -> str:
 def _object(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     value = data.get(field)
     return value if isinstance(value, dict) else {}
-
-
-def _holds(message: Mapping[str, Any], field: str) -> bool:
-    """True if a message's field has any content."""
-    value = message.get(field)
-    return isinstance(value, dict | list) and bool(value)
 
 
 def _text(data: Mapping[str, Any], field: str) -> str:

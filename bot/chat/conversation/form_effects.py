@@ -36,7 +36,10 @@ def apply_result(context: EventContext, result: flow.FormResult) -> None:
     if result.photo is not None:
         _fetch_photo(context, result, result.photo)
     if result.fetch is not None and result.draft is not None:
-        _fetch_file(context, result.fetch, result.draft)
+        for_codes = isinstance(result.draft, drafts.CodesDraft)
+        file = payloads.FileDownload(result.fetch, result.draft.id, person.id, for_codes)
+        lane = str(person.chat_id)  # so a chat's files are downloaded in the order of sending
+        outbox.put(context.tx, context.queues.files, lane, file, context.now)
     for reply in result.replies:
         context.reply(reply)
         context = context.without_press()
@@ -130,14 +133,6 @@ def _fetch_photo(context: EventContext, result: flow.FormResult, file_id: str) -
     outbox.put(context.tx, context.queues.photos, lane, body, context.now)
 
 
-def _fetch_file(context: EventContext, file: drafts.Attachment, draft: drafts.Draft) -> None:
-    """Queue the download of a file; a chat's files are downloaded in the order they were sent."""
-    for_codes = isinstance(draft, drafts.CodesDraft)
-    body = payloads.FileDownload(file, draft.id, context.person.id, for_codes)
-    lane = str(context.person.chat_id)
-    outbox.put(context.tx, context.queues.files, lane, body, context.now)
-
-
 def _create(context: EventContext, spec: request_spec.RequestSpec) -> None:
     """Store a request and queue its creation at the service."""
     person = context.person
@@ -146,15 +141,9 @@ def _create(context: EventContext, spec: request_spec.RequestSpec) -> None:
         seller_rows.keep_image(context.tx, spec.image, person.id)
     link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
     choice = request_spec.in_major(spec.choice, spec.currency)
-    price = f"{amounts.from_minor(spec.amount, spec.currency)}"
-    if choice is not None:
-        price = request_spec.spelled(choice)
-    asked = {
-        "kind": spec.kind,
-        "name": spec.name,
-        "price": f"{price} {spec.currency}",
-        "to": spec.destination,
-    }
+    amount = amounts.from_minor(spec.amount, spec.currency)
+    price = f"{request_spec.spelled(choice) if choice else amount} {spec.currency}"
+    asked = {"kind": spec.kind, "name": spec.name, "price": price, "to": spec.destination}
     units = {} if spec.units is None else {"units": spec.units}
     context.audit("request.asked", link, {**asked, **units})
     name = None if context.seller.profile.name else context.seller.hints.name
@@ -167,28 +156,19 @@ def _apply_change(context: EventContext, change: flow.Change) -> None:
     if isinstance(link, str):
         context.reply(replies.Reply(link))
     elif request_fields.EDITS[change.field] is request_fields.POSTER_TEXT:
-        _set_poster_text(context, link, change)
+        text = request_changes.text_of(change)
+        link_rows.set_poster_text(context.tx, link.id, text)
+        values = [link.poster_text, text]
+        details = {"name": link.spec.name, request_fields.POSTER_TEXT.name: values}
+        context.audit("request.edited", link.request_id or link.id, details)
+        card = event_context.own_card(context, link)
+        context.reply(menus.saved_reply(card, change, context.seller, context.now))
     elif why := _edit_obstacle(context, link, change):
         context.reply(
             menus.unsaved_reply(event_context.own_card(context, link), why, context.seller.language)
         )
     else:
         context.add_job(request_changes.job_of(change, context.reply_to()))
-
-
-def _set_poster_text(
-    context: EventContext, link: link_rows.PaymentLink, change: flow.Change
-) -> None:
-    text = request_changes.text_of(change)
-    link_rows.set_poster_text(context.tx, link.id, text)
-    values = [link.poster_text, text]
-    details = {"name": link.spec.name, request_fields.POSTER_TEXT.name: values}
-    context.audit("request.edited", link.request_id or link.id, details)
-    context.reply(
-        menus.saved_reply(
-            event_context.own_card(context, link), change, context.seller, context.now
-        )
-    )
 
 
 def _edit_obstacle(

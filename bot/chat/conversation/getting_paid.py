@@ -133,24 +133,18 @@ def handle_profile_press(context: EventContext, action: replies.Action) -> None:
     """Handle a button of the profile, and replace its message."""
     match action:
         case (_, "use", key):
-            _use_name(context, key)
+            name = context.seller.hints.name
+            if name is None or seller_texts.offer_key(name) != key:  # the name has changed
+                context.reply(seller_texts.profile_offer(name, context.seller.language))
+                return
+            save_profile(context, replace(context.seller.profile, name=name))
+            own = replies.text_button(context.seller.language, "button-profile", "profile")
+            used = context.text("profile-used", name=replies.escaped(name))
+            context.reply(replies.Reply(used, ((own,),)))
         case (_, "later"):
             context.reply(replies.Reply(context.text("profile-declined")))
         case _:
             context.reply(seller_texts.profile_page(context.seller))
-
-
-def _use_name(context: EventContext, key: str) -> None:
-    """Use the name on the button; ask again if the person's name has changed."""
-    name = context.seller.hints.name
-    if name is None or seller_texts.offer_key(name) != key:
-        context.reply(seller_texts.profile_offer(name, context.seller.language))
-        return
-    save_profile(context, replace(context.seller.profile, name=name))
-    own = replies.text_button(context.seller.language, "button-profile", "profile")
-    context.reply(
-        replies.Reply(context.text("profile-used", name=replies.escaped(name)), ((own,),))
-    )
 
 
 def save_profile(context: EventContext, profile: drafts.Profile) -> None:

@@ -379,7 +379,11 @@ def _alert_lines(alert: queries.StoredMessage, context: EventContext) -> list[st
     """Return a line for each request with payments in an alert."""
     zone, language = context.seller.zone, context.seller.language
     at = moments.short_text(alert.created_at, zone, language, with_zone=not zone)
-    why = context.text(_reason_key(alert))
+    if alert.state == queries.DEAD:
+        why = "undelivered-unclear" if alert.uncertain else "undelivered-refused"
+    else:
+        is_blocked = "blocked" in (alert.note or "").lower()
+        why = "undelivered-blocked" if is_blocked else "undelivered-waiting"
     lines = []
     for group in alert_text.group_payments(alerts.payments_of(alert.body)):
         amount, currency = sum(payment.amount for payment in group), group[0].currency
@@ -389,15 +393,7 @@ def _alert_lines(alert: queries.StoredMessage, context: EventContext) -> list[st
             amount=replies.money(amount, currency, language),
             name=replies.escaped(group[0].name, _NAME),
             count=len(group),
-            why=why,
+            why=context.text(why),
         )
         lines.append(line)
     return lines
-
-
-def _reason_key(alert: queries.StoredMessage) -> str:
-    """Return the text key of the reason why an alert was not delivered."""
-    if alert.state == queries.DEAD:
-        return "undelivered-unclear" if alert.uncertain else "undelivered-refused"
-    is_blocked = "blocked" in (alert.note or "").lower()
-    return "undelivered-blocked" if is_blocked else "undelivered-waiting"

@@ -84,17 +84,15 @@ SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"
 def handle_poster_press(
     context: EventContext, link: link_rows.PaymentLink, action: replies.Action
 ) -> str | None:
-    """Show a request's addresses and the designs of its poster, or send the chosen one."""
-    if action[1:]:
-        return _send_poster(context, link, action[1])
-    shown, text = event_context.own_card(context, link), link.poster_text
-    context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
-    return None
+    """Show a request's addresses and the designs of its poster, or send the chosen one.
 
-
-def _send_poster(context: EventContext, link: link_rows.PaymentLink, design: str) -> str:
-    """Queue a poster's files unless they are queued already; return the text of the answer."""
-    chat, files = str(context.person.chat_id), FILES[design]
+    Its files are queued unless they are queued already. Return the text of the answer, if any.
+    """
+    if not action[1:]:
+        shown, text = event_context.own_card(context, link), link.poster_text
+        context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
+        return None
+    chat, files = str(context.person.chat_id), FILES[action[1]]
     queued = queries.unsettled_about(context.tx, context.queues.messages, link.id)
     if any(
         lane == chat and isinstance(body, payloads.PosterFile) and body.design in files

@@ -15,7 +15,6 @@ from bot.interface.fields import MAX_ABOUT, MAX_NAME
 
 # Payout accounts.
 
-
 _ACCOUNT_LABEL = 60
 """UTF-16 units of an account's label in a text."""
 
@@ -233,7 +232,6 @@ def _label(account: payout.PayoutAccount) -> str:
 
 
 # The profile of a seller, which payers see.
-
 
 PICTOGRAMS = {
     "blue": "🔵",

@@ -183,6 +183,5 @@ TimeOrNone: TypeAlias = Annotated[int | None, PlainValidator(any_time)]
 
 # Objects.
 
-
 JsonObject: TypeAlias = Annotated[dict[Any, Any], BeforeValidator(lambda value: value or {})]
 """An object; a missing or empty value of any type is an empty object."""

@@ -21,7 +21,6 @@ from bot.interface import fields
 
 # Local time, which occurs twice when clocks are put back, and is skipped when put forward.
 
-
 MINUTE = 60_000  # in ms
 _SECOND = 1000
 _NEXT_DAYS = 3  # a time that a change of clocks skips occurs a day later
@@ -124,7 +123,6 @@ def is_within_hours(now: int, zone: str, quiet: tuple[int, int]) -> bool:
 
 
 # Formatting of moments: in full, so that sellers can check them, and short for buttons.
-
 
 MAX_LABEL = 40  # characters of a button that is alone in its row
 _MOST_SHORT = 80  # UTF-16 units, with a zone

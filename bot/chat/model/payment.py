@@ -71,7 +71,6 @@ class PaymentKey:
 
 # A seller's marks on a payment: sent, paid back, words hidden.
 
-
 SENT, PAID_BACK, HIDDEN = "sent", "paid-back", "hide"
 """The marks, as the words of their buttons."""
 
@@ -105,7 +104,6 @@ NO_MARKS = PaymentMarks()
 
 # Bank transfer references, as people copy them from a statement.
 
-
 _ALIKE = str.maketrans("OILBGSZ", "0118652")
 """Letters that are mistaken for digits."""
 
@@ -117,7 +115,6 @@ def fold_reference(text: str) -> str:
 
 
 # Transaction numbers as people quote them.
-
 
 _NOISE = re.compile(r"[\s#…]+")
 """Separators around a number or between its digits, and the ellipsis of a shortened one."""

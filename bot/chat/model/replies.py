@@ -25,7 +25,6 @@ from bot.core.text import translations
 
 # Replies: a text with buttons, as data, and escaping of what people typed.
 
-
 Action = tuple[str, ...]  # all data of a button press: ("card", listing_id)
 Rows = tuple[tuple["Button", ...], ...]
 
@@ -154,7 +153,6 @@ def shown_units(text: str) -> int:
 # Telegram searches every text for these, whatever its HTML says. A word joiner (U+2060) after the
 # sign that begins or joins one prevents a match: neither Telegram's apps nor its servers accept
 # this invisible character in an address, a name or a number.
-
 
 WORD_JOINER = "\u2060"
 

@@ -17,7 +17,6 @@ from bot.core.text import sanitize, translations
 
 # Words, folded: `manana`, `marz`.
 
-
 MAX_TEXT = 64  # characters; a longer text is not about a time
 
 SHORTEST = 3  # minimum letters of an abbreviated month or weekday
@@ -162,7 +161,6 @@ def one_of(words: list[str]) -> str:
 
 
 # The parts of a time, and all readings of a text.
-
 
 _HOUR = 60  # minutes
 DAY = 24 * _HOUR

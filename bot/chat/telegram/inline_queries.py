@@ -25,7 +25,7 @@ from telegram.constants import ParseMode
 from telegram.error import BadRequest, TelegramError
 
 from bot.chat.cards import card_text, image_route, request_card, views
-from bot.chat.conversation import conversation, events, pages, sharing
+from bot.chat.conversation import actions, conversation, events, sharing
 from bot.chat.model import replies
 from bot.chat.telegram import intake, transport
 from bot.core import errors
@@ -89,7 +89,7 @@ class InlineResults:
             cache_time=0,
             is_personal=True,
             next_offset=next_offset,
-            button=InlineQueryResultsButton(label, start_parameter=pages.FROM_INLINE),
+            button=InlineQueryResultsButton(label, start_parameter=actions.FROM_INLINE),
         )
         article = partial(self._article, language=language)
         try:

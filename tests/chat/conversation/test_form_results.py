@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
+from bot.chat.conversation.actions import PAGE
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person as Who
 from bot.chat.conversation.form_effects import apply_result
-from bot.chat.conversation.pages import PAGE
 from bot.chat.forms.flow import FormResult, Setting
 from bot.chat.model import moments
 from bot.chat.model.drafts import NewDraft, Seller

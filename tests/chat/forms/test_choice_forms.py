@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.conversation.pages import help_reply
+from bot.chat.conversation.actions import help_reply
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form
 from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.forms.request_fields import MENU
@@ -251,8 +251,8 @@ def test_shares_are_said_to_follow_the_amount_that_a_payer_chooses() -> None:
 
 
 def test_help_names_the_choice_where_it_works() -> None:
-    assert "/donation 5/10/20 EUR" in check(help_reply("en"))
-    assert "5/10/20" not in check(help_reply("en", may_choose=False))
+    assert "/donation 5/10/20 EUR" in check(help_reply(KNOWN))
+    assert "5/10/20" not in check(help_reply(ELSEWHERE))
 
 
 def test_an_ambiguous_goal_is_asked_about() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.conversation.pages import start_reply
+from bot.chat.conversation.actions import start_reply
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import (
     LATE_AFTER,

@@ -7,8 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.conversation.actions import described
-from bot.chat.conversation.pages import about_service, help_reply, start_reply
+from bot.chat.conversation.actions import described, help_reply, start_reply
 from bot.chat.forms.form import new_form, reopen
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
@@ -348,14 +347,7 @@ def test_the_greeting_names_the_rule_for_digital_goods_to_a_new_seller() -> None
     assert rule in check(first)
     assert rule not in check(start_reply(STRANGER, new=False))
     assert actions(first.rows) == [("new",), ("list", "0"), ("help",)]
-    assert rule in check(help_reply("en"))
-
-
-def test_privacy_and_paysupport_are_answered() -> None:
-    privacy = check(about_service("privacy", "en", None))
-    for word in ("Telegram ID", "payout", "links", "form", "Payments", "How long", "delet"):
-        assert word in privacy
-    assert "seller" in check(about_service("paysupport", "en", None))
+    assert rule in check(help_reply(STRANGER))
 
 
 @pytest.mark.parametrize("language", languages())
