@@ -10,9 +10,8 @@ from bot.chat.forms.field import Field
 from bot.chat.forms.flow import Change, FormResult, Setting, start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
-from bot.chat.forms.request_fields import BY_NAME
+from bot.chat.forms.request_fields import BY_NAME, read_draft, write_draft
 from bot.chat.forms.seller_forms import payout_form
-from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.drafts import PROFILE_STEPS, Attachment, Draft, Enclosure, PayoutService, Seller
 from bot.chat.model.payout import PayoutAccount, account_destination
 from bot.chat.model.replies import Action, Reply

@@ -21,7 +21,7 @@ def press_kind(context: EventContext, way: str) -> flow.FormResult | None:
     if way == payout.BANK and payout.BANK in seller.paid_at.rails:
         context.reply(seller_texts.schemes_page(seller))
         return None
-    if not seller_forms.is_offered(way, seller):
+    if way not in payout.WAYS or payout.kind_of(way) not in seller.paid_at.rails:
         context.reply(seller_texts.accounts_page(context.seller))
         return None
     return seller_forms.payout_form(way, link_rows.short_id(6), seller, context.draft)

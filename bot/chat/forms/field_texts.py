@@ -9,7 +9,7 @@ from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money import amounts
 from bot.core.text import links, translations
-from bot.interface import fields, parts
+from bot.interface import fields
 
 # Buttons with answers, below a field's question.
 
@@ -40,20 +40,15 @@ def price_offers(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.R
     """Offer that payers choose the amount, if usual for the kind, then the seller's last prices."""
     prices = [price for price in seller.prices if price[1] in amounts.currencies()]
     last = in_rows((_price_button(draft, *price, seller) for price in prices), 2)
-    return (*_payers_choose(draft, seller), *last)
-
-
-def _payers_choose(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the usual suggestions; if there is no usual currency, ask for the currency first."""
     if draft.kind not in CHOICE_OFFERED or not seller.paid_at.is_embedded:
-        return ()
+        return last
     code = draft.currency or seller.currency
-    if code is None:
-        return ((draft.button(seller.text("button-choose"), "choose"),),)
+    if code is None:  # the form asks for the currency first
+        return ((draft.button(seller.text("button-choose"), "choose"),), *last)
     choice = shares_and_amounts.usual_choice(code)
     suggested = price_brief(typed_text.Price(choice.first, code, choice), seller)
     label = seller.text("button-choose-amounts", amounts=suggested)
-    return ((draft.button(label, "choose", code),),)
+    return ((draft.button(label, "choose", code),), *last)
 
 
 def price_currencies(draft: drafts.RequestDraft, seller: drafts.Seller) -> replies.Rows:
@@ -163,26 +158,6 @@ def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Se
     return amounts.format_money(amounts.to_minor(amount, currency), currency, seller.language)
 
 
-def choice_words(choice: parts.AmountChoice[int], currency: str, language: str) -> str:
-    """Return the amounts that payers choose from: `From €3 · suggested €5, €10, €20`.
-
-    The amounts of `choice` are in minor units. The result is plain text.
-    """
-
-    def money(minor: int) -> str:
-        return replies.plain(amounts.format_short(minor, currency, language))
-
-    minimum, maximum = money(choice.minimum), choice.maximum
-    if maximum is None:
-        bounds = translations.t(language, "price-from", amount=minimum)
-    else:
-        bounds = translations.t(language, "range", first=minimum, last=money(maximum))
-    if not choice.suggested:
-        return bounds
-    suggested = ", ".join(money(each) for each in choice.suggested)
-    return translations.t(language, "choice-suggested", bounds=bounds, amounts=suggested)
-
-
 def redirect_line(draft: drafts.RequestDraft, seller: drafts.Seller) -> str | None:
     """Return the review's lines: the web address, and whether the receipt is shown first."""
     if draft.redirect_url is None:
@@ -202,13 +177,25 @@ def price_of(draft: drafts.RequestDraft, _seller: drafts.Seller) -> typed_text.P
 
 
 def price_words(price: typed_text.Price, seller: drafts.Seller, _now: int | None = None) -> str:
-    """Format a price or the amounts to choose from; in plain digits if the currency is unknown."""
-    if price.choice is None:
-        return shown_amount(price.amount, price.currency, seller)
-    if price.currency is None:
-        return "/".join(f"{each:f}" for each in price.choice.suggested or (price.amount,))
-    choice = request_spec.in_minor(price.choice, price.currency)
-    return choice_words(choice, price.currency, seller.language) if choice else ""
+    """Format a price, or the amounts to choose from: `From €3 · suggested €5, €10, €20`.
+
+    The amounts are in plain digits if the currency is unknown. The result is plain text.
+    """
+    choice, currency = price.choice, price.currency
+    if choice is None:
+        return shown_amount(price.amount, currency, seller)
+    if currency is None:
+        return "/".join(f"{each:f}" for each in choice.suggested or (price.amount,))
+    first = replies.plain(_short_amount(choice.minimum, currency, seller))
+    if choice.maximum is None:
+        bounds = seller.text("price-from", amount=first)
+    else:
+        last = replies.plain(_short_amount(choice.maximum, currency, seller))
+        bounds = seller.text("range", first=first, last=last)
+    if not choice.suggested:
+        return bounds
+    suggested = (replies.plain(_short_amount(each, currency, seller)) for each in choice.suggested)
+    return seller.text("choice-suggested", bounds=bounds, amounts=", ".join(suggested))
 
 
 def price_brief(price: typed_text.Price, seller: drafts.Seller) -> str:
@@ -243,22 +230,19 @@ def goal_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
 def amount_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
     """Ask for the price, in the usual currency if there is one."""
     usual = draft.currency or seller.currency
-    lines = [seller.text(f"ask-amount-{draft.kind}"), _amount_hint(usual, seller)]
+    hint = seller.text("ask-amount-hint")
+    if usual is not None:
+        typed = amounts.example(usual)
+        meant = replies.escaped(shown_amount(Decimal(typed), usual, seller))
+        other = typed_text.example_price("EUR" if usual != "EUR" else "USD")
+        hint = seller.text("ask-amount-usual", example=typed, meant=meant, other=other)
+    lines = [seller.text(f"ask-amount-{draft.kind}"), hint]
     if draft.kind in CHOICE_OFFERED and seller.paid_at.is_embedded:
         code = usual or typed_text.USUAL
         suggested = shares_and_amounts.usual_choice(code).suggested
         several = "/".join(f"{each:f}" for each in suggested) + f" {code}"
         lines.append(seller.text("ask-amount-choice", several=several))
     return "\n".join(lines)
-
-
-def _amount_hint(usual: str | None, seller: drafts.Seller) -> str:
-    if usual is None:
-        return seller.text("ask-amount-hint")
-    typed = amounts.example(usual)
-    meant = replies.escaped(shown_amount(Decimal(typed), usual, seller))
-    other = typed_text.example_price("EUR" if usual != "EUR" else "USD")
-    return seller.text("ask-amount-usual", example=typed, meant=meant, other=other)
 
 
 def goods_question(draft: drafts.RequestDraft, seller: drafts.Seller) -> str:
@@ -398,23 +382,18 @@ def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str
 
 
 def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | None = None) -> str:
-    """Return what buyers get, as one line of plain text."""
+    """Return what buyers get, as one line of plain text; for a file `album.zip, 3.2 MB`."""
     if goods.kind == request_spec.CODES:
         return seller.text("goods-codes", count=goods.count or 0)
-    is_file = goods.kind == request_spec.FILE
-    return file_words(goods, seller.language) if is_file else goods.text or ""
+    if goods.kind == request_spec.TEXT:
+        return goods.text or ""
+    size = translations.file_size(goods.size or 0, seller.language)
+    return seller.text("goods-file", name=goods.name or "", size=size)
 
 
-def file_words(goods: request_spec.Goods, language: str) -> str:
-    """Return the name and the size of a file: `album.zip, 3.2 MB`."""
-    size = translations.file_size(goods.size or 0, language)
-    return translations.t(language, "goods-file", name=goods.name or "", size=size)
-
-
-def goods_brief(value: object, seller: drafts.Seller) -> str:
+def goods_brief(goods: request_spec.Goods, seller: drafts.Seller) -> str:
     """Return what buyers get in a word or two, for a button."""
-    goods = value if isinstance(value, request_spec.Goods) else None
-    if goods is None or goods.kind == request_spec.TEXT:
+    if goods.kind == request_spec.TEXT:
         return seller.text("goods-brief-text")
     return goods.name or "" if goods.kind == request_spec.FILE else goods_words(goods, seller)
 

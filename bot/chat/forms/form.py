@@ -12,7 +12,6 @@ from bot.chat.forms import (
     questions,
     request_fields,
     seller_forms,
-    shares_and_amounts,
 )
 from bot.chat.forms.field import R
 from bot.chat.model import drafts, request_spec
@@ -78,13 +77,24 @@ def reopen(
     *,
     current: drafts.Draft | None = None,
 ) -> flow.FormResult:
-    """Ask again for the refused `field`, below the server's `message`.
+    """Ask again for the refused `field`, a path in the body, below the server's `message`.
 
-    An open form is paused until this form ends.
+    If the form does not ask for it, show the review. An open form is paused until this form ends.
     """
     draft = _new_draft_of(spec, draft_id, seller, current)
     problem = seller.text("refused", message=escaped(message, _REFUSAL))
-    return flow.ask_after_zone(draft, _refused_step(field, spec, seller), seller, problem)
+    refused = next((one for one in request_fields.FIELDS if one.is_refused_by(field)), None)
+    if not seller.has_destination:
+        step = "destination"
+    elif refused is None or spec.kind not in refused.kinds:
+        step = "review"
+    elif spec.receivers and field.startswith("receivers") and refused.name != "currency":
+        step = request_fields.RECEIVERS.name
+    elif refused is request_fields.INSTRUMENT and spec.instrument is None:
+        step = "currency"
+    else:
+        step = refused.name
+    return flow.ask_after_zone(draft, step, seller, problem)
 
 
 def duplicate(
@@ -151,7 +161,7 @@ def _draft_of(
         amount=amounts.from_minor(spec.amount, spec.currency),
         currency=spec.currency,
         units=spec.units,
-        receivers=shares_and_amounts.portions_of(spec.receivers),
+        receivers=tuple(drafts.Portion(one.destination, one.measure) for one in spec.receivers),
         choice=request_spec.in_major(spec.choice, spec.currency),
         **request_spec.options_of(spec),
         **given,
@@ -161,20 +171,6 @@ def _draft_of(
     for field in request_fields.MENU:
         draft = draft if field.is_offered(draft, seller) else field.clear(draft)
     return draft
-
-
-def _refused_step(path: str, spec: request_spec.RequestSpec, seller: drafts.Seller) -> str:
-    """Return the step that asks for a refused field; the review for any other path."""
-    if not seller.has_destination:
-        return "destination"
-    field = next((field for field in request_fields.FIELDS if field.is_refused_by(path)), None)
-    if field is None or spec.kind not in field.kinds:
-        return "review"
-    if spec.receivers and path.startswith("receivers") and field.name != "currency":
-        return request_fields.RECEIVERS.name
-    return (
-        "currency" if field is request_fields.INSTRUMENT and spec.instrument is None else field.name
-    )
 
 
 def take_message(

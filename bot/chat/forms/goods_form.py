@@ -20,9 +20,6 @@ from bot.interface import fields, parts
 
 # Parsing of messages and files from sellers.
 
-CODE_FILES = (".txt", ".csv")
-"""Extensions of files that may be lists of codes."""
-
 MOST_TYPED = 32 * 1024
 """The most bytes of typed codes as JSON: the service accepts requests of 64 KiB with all texts."""
 
@@ -109,44 +106,30 @@ def read_codes(text: str) -> CodeList | replies.Problem:
 
 def read_code_file(name: str, data: bytes) -> CodeList | replies.Problem:
     """Parse a file of codes: UTF-8, or UTF-16 with its byte order mark; a .csv has one column."""
-    text = _decoded(data)
-    if text is None:
-        return replies.Problem("problem-goods-no-text")
-    if name.lower().endswith(".csv"):
-        return _read_column(text)
-    return read_codes(text)
-
-
-def is_code_file(name: str) -> bool:
-    """True if a file may be a list of codes, judging by its name."""
-    return name.lower().endswith(CODE_FILES)
-
-
-def _decoded(data: bytes) -> str | None:
-    """Return the text of a file; None if it is not a text file."""
     marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = data.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
-
-
-def _read_column(text: str) -> CodeList | replies.Problem:
-    """Parse a CSV file with one column of codes."""
+        return replies.Problem("problem-goods-no-text")
+    if "\0" in text:
+        return replies.Problem("problem-goods-no-text")
+    if not name.lower().endswith(".csv"):
+        return read_codes(text)
+    lines = text.splitlines()
+    separator = max(_SEPARATORS, key=next(filter(str.strip, lines), "").count)
     try:
-        rows = [[cell.strip() for cell in row] for row in _rows(text)]
+        table = [*csv.reader(lines, delimiter=separator, strict=True)]
     except csv.Error:
         return replies.Problem("problem-goods-csv")
-    if any(len([cell for cell in row if cell]) > 1 for row in rows):
+    rows = [[*filter(None, map(str.strip, row))] for row in table]
+    if any(len(row) > 1 for row in rows):
         return replies.Problem("problem-goods-columns")
     return read_codes("\n".join("".join(row) for row in rows))
 
 
-def _rows(text: str) -> list[list[str]]:
-    first = next(filter(str.strip, text.splitlines()), "")
-    separator = max(_SEPARATORS, key=first.count)
-    return [*csv.reader(text.splitlines(), delimiter=separator, strict=True)]
+def is_code_file(name: str) -> bool:
+    """True if a file may be a list of codes, judging by its name."""
+    return name.lower().endswith((".txt", ".csv"))
 
 
 # The steps of the form.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from bot.chat.forms import (
+    field_texts,
     flow,
     goods_form,
     questions,
@@ -32,11 +31,22 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
         case drafts.CodesDraft():
             return goods_form.take_codes(draft, text, seller)
         case drafts.NoteDraft():
-            return _note_typed(draft, text, seller)
+            note = typed_text.read_line(text, draft.step, fields.MAX_NOTE)
+            if isinstance(note, replies.Problem):
+                return flow.ask_again(draft, note, seller)
+            return _end_note(draft, seller, "claims-note-saved", note)
         case drafts.SettingsDraft():
             return seller_forms.take_setting(draft, text, seller, now)
-        case drafts.RequestDraft() if draft.step in _ANSWERS:
-            return _ANSWERS[draft.step](draft, text, seller)
+        case drafts.RequestDraft(step="amount"):
+            return _amount_typed(draft, text, seller)
+        case drafts.RequestDraft(step="currency"):
+            return _currency_typed(draft, text, seller)
+        case drafts.RequestDraft(step="destination"):
+            return seller_forms.take_destination(draft, text, seller)
+        case drafts.RequestDraft(step=request_fields.GOODS.name):
+            return goods_form.take_text(draft, text, seller)
+        case drafts.RequestDraft(step="review" | "options" | request_fields.FILE_STEP):
+            return flow.ask_again(draft, replies.Problem("problem-press"), seller)
         case drafts.RequestDraft():
             field = request_fields.field_of(draft)
             if field is not None and (seller.zone is not None or not field.is_moment):
@@ -88,7 +98,8 @@ def take_price(
 ) -> flow.FormResult:
     """Set a price, or ask again if it is ambiguous or refused.
 
-    If the goal is in another currency, remove the goal and notify the seller.
+    If the goal is in another currency, remove the goal and notify the seller. Warn the seller if no
+    account takes the currency.
     """
     if not isinstance(price, typed_text.Price):
         if draft.kind is not None:  # otherwise the form asks for the kind first
@@ -106,7 +117,10 @@ def take_price(
     else:
         note = seller.text("goal-removed", currency=draft.currency or "")
         result = flow.go_on(request_fields.GOAL.clear(priced), seller, note)
-    return seller_forms.with_warning(result, price.currency, seller)
+    warning = field_texts.unpaid_currency(price.currency, seller)
+    if warning is None or (result.draft is not None and result.draft.step == "review"):
+        return result  # the review has the warning
+    return flow.with_note(result, warning)
 
 
 def _currency_typed(
@@ -182,22 +196,6 @@ def _goal_pressed(press: flow.Press[drafts.RequestDraft]) -> flow.FormResult | N
 
 
 # Other answers.
-
-
-def _press_please(draft: drafts.Draft, _text: str, seller: drafts.Seller) -> flow.FormResult:
-    return flow.ask_again(draft, replies.Problem("problem-press"), seller)
-
-
-_ANSWERS: dict[str, Callable[[Any, str, drafts.Seller], flow.FormResult]] = {
-    "amount": _amount_typed,
-    "currency": _currency_typed,
-    "destination": seller_forms.take_destination,
-    "review": _press_please,
-    "options": _press_please,
-    request_fields.FILE_STEP: _press_please,
-    request_fields.GOODS.name: goods_form.take_text,
-}
-"""The handlers of texts at a request's steps that ask for no field, or have their own rules."""
 
 
 def _kind_pressed(press: flow.Press[drafts.NewDraft]) -> flow.FormResult | None:
@@ -311,13 +309,6 @@ def end_with_mark(
     if draft is None or not is_note or draft.step != NOTE_STEPS[mark]:
         return None
     return flow.resume(draft.paused, seller)
-
-
-def _note_typed(draft: drafts.NoteDraft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    note = typed_text.read_line(text, draft.step, fields.MAX_NOTE)
-    if isinstance(note, replies.Problem):
-        return flow.ask_again(draft, note, seller)
-    return _end_note(draft, seller, "claims-note-saved", note)
 
 
 def _end_note(

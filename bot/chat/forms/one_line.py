@@ -160,7 +160,10 @@ def read_line(
     amount, rest = " ".join(words[:count]), words[count:]
     price = shares_and_amounts.read_amounts(amount, None, may_choose=may_choose)
     if isinstance(price, replies.Problem):
-        return _in_their_currency(price, amount, rest, may_choose=may_choose)
+        if rest and rest[0] in amounts.currencies():  # an example in that currency helps more
+            again = shares_and_amounts.read_amounts(amount, rest[0], may_choose=may_choose)
+            return again if isinstance(again, replies.Problem) else price
+        return price
     if price.currency is None:
         price, rest = _with_currency(amount, rest, may_choose=may_choose), rest[1:]
     elif rest and typed_text.read_code(rest[0]) == price.currency:
@@ -187,16 +190,6 @@ def _has_suggestions(price: typed_text.Price | typed_text.AmbiguousAmount, rest:
     if is_minimum or not rest[1:] or shares_and_amounts.names_currency(rest[0]):
         return True
     return rest[1] in amounts.currencies() or typed_text.read_code(rest[1]) == price.currency
-
-
-def _in_their_currency(
-    problem: replies.Problem, amount: str, rest: list[str], *, may_choose: bool
-) -> replies.Problem:
-    """Return the Problem with an example in the currency that follows the amount."""
-    if not (rest and rest[0] in amounts.currencies()):
-        return problem
-    again = shares_and_amounts.read_amounts(amount, rest[0], may_choose=may_choose)
-    return again if isinstance(again, replies.Problem) else problem
 
 
 def _with_currency(

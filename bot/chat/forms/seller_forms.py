@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.forms import field_texts, flow, questions, request_fields, seller_texts, typed_text
+from bot.chat.forms import flow, questions, request_fields, seller_texts, typed_text
 from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core import brand, errors
 
@@ -87,18 +87,6 @@ def account_saved(
     go = flow.go_on if paused.step == "destination" else flow.resume
     result = go(paused, seller)
     return replace(result, replies=(replace(saved, rows=()), *result.replies))
-
-
-def with_warning(
-    result: flow.FormResult, currency: str | None, seller: drafts.Seller
-) -> flow.FormResult:
-    """Add a warning to the result of a price if no account of the seller takes its currency."""
-    warning = field_texts.unpaid_currency(currency, seller)
-    if warning is None:
-        return result
-    if result.draft is not None and result.draft.step == "review":
-        return result  # the review has the warning
-    return flow.with_note(result, warning)
 
 
 def connection_token(draft: drafts.PayoutDraft) -> str:
@@ -196,11 +184,6 @@ def press_later(press: flow.Press[drafts.NewDraft]) -> flow.FormResult | None:
         return None
     result = flow.go_on(press.draft, replace(press.seller, pays_later=True))
     return replace(result, setting=flow.Setting("payoutlater", 1))
-
-
-def is_offered(way: str, seller: drafts.Seller) -> bool:
-    """True if the service takes this kind of account."""
-    return way in payout.WAYS and payout.kind_of(way) in seller.paid_at.rails
 
 
 PAYOUT_VERBS: dict[str, flow.PressHandler] = {

@@ -354,9 +354,6 @@ def offer_key(value: str) -> str:
 read_name = partial(typed_text.read_line, field="sellername", most=MAX_NAME)
 """Parses the name that payers see: one line, 1 to 100 characters, at least one visible."""
 
-read_about = partial(typed_text.read_line, field="sellerabout", most=MAX_ABOUT)
-"""Parses the line about a seller: up to 160 characters."""
-
 
 def read_contact(text: str) -> str | replies.Problem:
     """Parse a contact by the service's rules; a link without a scheme gets `https`."""
@@ -369,7 +366,7 @@ def read_contact(text: str) -> str | replies.Problem:
 
 READERS: dict[str, Callable[[str], str | replies.Problem]] = {
     "sellername": read_name,
-    "sellerabout": read_about,
+    "sellerabout": partial(typed_text.read_line, field="sellerabout", most=MAX_ABOUT),
     "sellercontact": read_contact,
 }
 """The parser of each step of the profile that takes a text."""

@@ -185,11 +185,7 @@ def _checked(
     if len(suggested) > parts.MAX_SUGGESTIONS:
         fewer = "/".join(f"{amount:f}" for amount in suggested[: parts.MAX_SUGGESTIONS])
         example = " ".join(filter(None, (fewer, currency)))
-        values = {
-            "count": len(suggested),
-            "most": parts.MAX_SUGGESTIONS,
-            "several": example,
-        }
+        values = {"count": len(suggested), "most": parts.MAX_SUGGESTIONS, "several": example}
         return replies.Problem("problem-choice-many", values)
     twice = next((each for each in suggested if suggested.count(each) > 1), None)
     if twice is not None:
@@ -278,23 +274,17 @@ def read_portions(
     portions: dict[str, drafts.Portion] = {}
     twice = None
     for line in lines:
-        portion = _portion(line, currency, service)
-        if isinstance(portion, replies.Problem):
-            return portion
+        name, *rest = line.replace(_ARABIC_PERCENT, "%").split(None, 1)
+        destination = typed_text.read_destination(name.removesuffix(":") if rest else name, service)
+        if isinstance(destination, replies.Problem):
+            return destination
+        measure = _measure(rest[0].strip(), currency) if rest else ""
+        if isinstance(measure, replies.Problem):
+            return measure
+        portion = drafts.Portion(destination, measure)
         if portions.setdefault(portion.destination.casefold(), portion) is not portion:
             twice = twice or replies.Problem("problem-receivers-twice", _destination(portion))
     return twice or tuple(portions.values())
-
-
-def _portion(
-    line: str, currency: str, service: drafts.PayoutService
-) -> drafts.Portion | replies.Problem:
-    name, *rest = line.replace(_ARABIC_PERCENT, "%").split(None, 1)
-    destination = typed_text.read_destination(name.removesuffix(":") if rest else name, service)
-    if isinstance(destination, replies.Problem):
-        return destination
-    measure = _measure(rest[0].strip(), currency) if rest else ""
-    return measure if isinstance(measure, replies.Problem) else drafts.Portion(destination, measure)
 
 
 def _measure(text: str, currency: str) -> str | replies.Problem:
@@ -418,8 +408,3 @@ def total_of_amounts(portions: tuple[drafts.Portion, ...], currency: str) -> int
     except errors.MoneyError:
         return None
     return total if amounts.from_minor(total, currency) <= amounts.MAX_AMOUNT else None
-
-
-def portions_of(shares: tuple[request_spec.Share, ...]) -> tuple[drafts.Portion, ...]:
-    """Return a spec's shares as the seller typed them."""
-    return tuple(drafts.Portion(share.destination, share.measure) for share in shares)

@@ -172,21 +172,18 @@ def read_quantity(text: str) -> int | replies.Problem | None:
 
 
 def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | replies.Problem:
-    """Parse an amount with its currency; `default` is used if no currency is named."""
+    """Parse an amount with its currency; `default` is used if no currency is named.
+
+    An amount is ambiguous only if its currency allows several meanings: `1.234` euros has one.
+    """
     if not any(map(_is_visible, text)):
         return replies.Problem("problem-amount-empty", {"example": example_price(default)})
     try:
         return check_price(*amounts.read_amount(text, default))
     except errors.MoneyError as error:
-        if error.reason == "ambiguous":
-            return _ambiguous(text, default, error.choices)
-        return money_problem(error, text, default)
-
-
-def _ambiguous(
-    text: str, default: str | None, choices: tuple[Decimal, ...]
-) -> Price | AmbiguousAmount | replies.Problem:
-    """Return the meanings that the currency allows: `1.234` euros has only one."""
+        if error.reason != "ambiguous":
+            return money_problem(error, text, default)
+        choices = error.choices
     try:
         currency = amounts.read_currency(text, default)
     except errors.MoneyError as error:

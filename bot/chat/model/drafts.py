@@ -172,7 +172,7 @@ class Portion:
     """`60%` of the price, `2.50` in major units, REST, or empty for an equal share."""
 
 
-# The forms. Each has its own draft, which is stored with the form's name (forms/stored_draft.py).
+# The forms. Each has its own draft, which is stored with the form's name (forms/request_fields.py).
 
 LinkId: TypeAlias = Annotated[str, Field(pattern="^[a-z0-9]{10}$")]
 

@@ -136,25 +136,23 @@ _DAYS_FROM = 48 * _HOUR  # nearer moments are counted in hours
 def full_text(at: int, now: int, zone: str, language: str) -> str:
     """Format a moment in full: day, time, zone, and the time until then if it is in the future.
 
-    "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms.
+    "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms. If the hour occurs
+    twice, the text has the offset.
     """
     tongue, shown = translations.choose(language), local_datetime(at, zone)
+    place = zones.place_name(zone, language)
+    if not zones.is_fixed_offset(zone):
+        place = translations.t(language, "moment-place", place=place)
+        if _is_twice(at, zone):
+            place = f"{place}, {zones.utc_offset(at, zone)}"
     whole = translations.t(
         language,
         "moment-spelled",
         date=format_date(shown.date(), _FULL.get(tongue, "full"), locale=tongue),
         time=format_time(shown.time(), _CLOCK, locale=tongue),
-        zone=_zone(at, zone, language),
+        zone=place,
     )
     return f"{whole} ({_ahead(at, now, zone, language)})" if at > now else whole
-
-
-def _zone(at: int, zone: str, language: str) -> str:
-    """Return the name of the zone, with its offset if the hour occurs twice."""
-    if zones.is_fixed_offset(zone):
-        return zones.place_name(zone, language)
-    there = translations.t(language, "moment-place", place=zones.place_name(zone, language))
-    return f"{there}, {zones.utc_offset(at, zone)}" if _is_twice(at, zone) else there
 
 
 def _is_twice(at: int, zone: str) -> bool:

@@ -31,11 +31,8 @@ def kept_text(value: object, most: int) -> str | None:
     # databases reject these characters, and terminals interpret them
     harmful = {char for char in text if unicodedata.category(char) in ("Cc", "Cs")} - {"\n"}
     kept = "".join(" " if char in harmful else char for char in text).strip()
-    return kept if any(map(_is_visible, kept)) else None
-
-
-def _is_visible(char: str) -> bool:
-    return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK
+    shown = (char for char in kept if char not in _BLANK)
+    return kept if any(unicodedata.category(char)[0] in "LNPS" for char in shown) else None
 
 
 NameOrNone: TypeAlias = Annotated[

@@ -92,8 +92,8 @@ class PayoutAccount:
 
     @property
     def way(self) -> str:
-        """Return the account's payout method, one of WAYS."""
-        return way_of(self.kind, self.scheme)
+        """Return the account's payout method, one of WAYS: `bank-sepa`, `lightning`."""
+        return f"{self.kind}-{self.scheme}" if self.scheme else self.kind
 
     def takes(self, currency: str) -> bool:
         """True if the account can receive a price in this currency; banks never convert."""
@@ -115,11 +115,6 @@ def fields_of(way: str, answers: Iterable[PayoutAnswer]) -> tuple[str, ...]:
     if way == "bank-sepa" and vocabulary.needs_bic(iban):
         return (*WAYS[way], BIC)
     return WAYS[way]
-
-
-def way_of(kind: str, scheme: str) -> str:
-    """Return the payout method of an account kind: `bank-sepa`, `lightning`."""
-    return f"{kind}-{scheme}" if scheme else kind
 
 
 def kind_of(way: str) -> str:

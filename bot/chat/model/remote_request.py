@@ -371,7 +371,8 @@ def amount_of_payment(
     price = spec.amount * quantity
     if raw is None:
         return PaidAmount(price, spec.currency)
-    named = _quoted(raw, currency)
+    quoted = (str(part)[:_LONGEST_QUOTE] for part in (raw, currency) if part is not None)
+    named = " ".join(quoted).strip()
     amount = lenient.number(raw)
     if amount is not None and amount <= 0:
         return PaidAmount(0, spec.currency, named)
@@ -382,11 +383,6 @@ def amount_of_payment(
         return PaidAmount(amounts.to_minor(amount, code), code)
     except errors.MoneyError:
         return PaidAmount(price, spec.currency, named)
-
-
-def _quoted(raw: Any, currency: Any) -> str:
-    sent = (str(part)[:_LONGEST_QUOTE] for part in (raw, currency) if part is not None)
-    return " ".join(sent).strip()
 
 
 def served_unit(answer: RemoteRequest | None) -> int:

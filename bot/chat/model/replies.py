@@ -177,9 +177,12 @@ def entities(text: str) -> int:
 def inert(text: str, limit: int = TEXT_LIMIT) -> str:
     """Return a stranger's text as one line of HTML in which Telegram finds nothing to link.
 
-    `limit` counts the UTF-16 units of the text, without the added invisible characters.
+    `limit` counts the UTF-16 units of the text, without the added invisible characters: word
+    joiners in whatever Telegram would make active.
     """
-    return html.escape(_broken(plain(_bounded(text), limit)), quote=False)
+    line = plain(_bounded(text), limit)
+    without_numbers = _PHONE.sub(lambda found: _DIGIT.sub(WORD_JOINER, found[0]), line)
+    return html.escape(_JOINTS.sub(WORD_JOINER, without_numbers), quote=False)
 
 
 def inert_lines(text: str, limit: int = TEXT_LIMIT) -> str:
@@ -196,12 +199,6 @@ def _bounded(text: str) -> str:
         if marks <= MOST_MARKS or char in "\ufe0f\ufe0e":
             kept.append(char)
     return "".join(kept)
-
-
-def _broken(line: str) -> str:
-    """Insert word joiners into whatever Telegram would make active."""
-    without_numbers = _PHONE.sub(lambda found: _DIGIT.sub(WORD_JOINER, found[0]), line)
-    return _JOINTS.sub(WORD_JOINER, without_numbers)
 
 
 MAX_DATA = InlineKeyboardButtonLimit.MAX_CALLBACK_DATA  # bytes

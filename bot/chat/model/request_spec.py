@@ -28,23 +28,21 @@ def in_minor(
     choice: parts.AmountChoice[Decimal] | None, currency: str
 ) -> parts.AmountChoice[int] | None:
     """Convert a draft's choice to minor units of the currency, for a spec."""
-    return (
-        None if choice is None else _each(choice, lambda amount: amounts.to_minor(amount, currency))
-    )
+    return _each(choice, lambda amount: amounts.to_minor(amount, currency))
 
 
 def in_major(
     choice: parts.AmountChoice[int] | None, currency: str
 ) -> parts.AmountChoice[Decimal] | None:
     """Convert a spec's choice to major units, for a draft."""
-    return (
-        None if choice is None else _each(choice, lambda minor: amounts.from_minor(minor, currency))
-    )
+    return _each(choice, lambda minor: amounts.from_minor(minor, currency))
 
 
 def _each(
-    choice: parts.AmountChoice[Any], convert: Callable[[Any], Any]
-) -> parts.AmountChoice[Any]:
+    choice: parts.AmountChoice[Any] | None, convert: Callable[[Any], Any]
+) -> parts.AmountChoice[Any] | None:
+    if choice is None:
+        return None
     maximum = None if choice.maximum is None else convert(choice.maximum)
     return parts.AmountChoice(
         convert(choice.minimum), tuple(convert(each) for each in choice.suggested), maximum

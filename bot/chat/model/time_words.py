@@ -130,21 +130,16 @@ def weekdays_named(word: str) -> list[int]:
 
 
 def _named(word: str, kind: str, also: dict[int, set[str]]) -> list[int]:
-    names = {number: cldr | also.get(number, set()) for number, cldr in _cldr_names(kind).items()}
+    """Return the months or weekdays with such a name in any language that can be loaded."""
+    names = {number: set(each) for number, each in also.items()}
+    for language in dict.fromkeys((*translations.languages(), *LANGUAGES)):
+        with suppress(OSError):  # no free file handle; the next text may be luckier
+            for number, name in _names_in(language, kind):
+                names.setdefault(number, set()).add(name)
     exact = [number for number, each in names.items() if word in each]
     if exact or len(word) < SHORTEST:
         return exact
     return [number for number, each in names.items() if any(n.startswith(word) for n in each)]
-
-
-def _cldr_names(kind: str) -> dict[int, set[str]]:
-    """Return the folded names of months or weekdays in all languages that can be loaded."""
-    found: defaultdict[int, set[str]] = defaultdict(set)
-    for language in dict.fromkeys((*translations.languages(), *LANGUAGES)):
-        with suppress(OSError):  # no free file handle; the next text may be luckier
-            for number, name in _names_in(language, kind):
-                found[number].add(name)
-    return found
 
 
 @cache
@@ -364,10 +359,7 @@ def _shapes() -> list[Shape]:
     name, day = r"(?P<name>[a-z]{3,})\.?", r"(?P<d>\d{1,2})"
     year = rf"(?:,? ?(?:de |del |of )?(?P<y>\d{{4}}){_END})?"
     hour, minute = r"(?P<h>\d{1,2})", r"(?P<min>\d\d)"
-    one, unit = (
-        one_of(ONE),
-        one_of([*chain(*UNITS.values())]),
-    )
+    one, unit = one_of(ONE), one_of([*chain(*UNITS.values())])
     shapes: list[tuple[str, Callable[[re.Match[str]], Iterator[TimeParts]]]] = [
         (rf"(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark){day}", _full_date),
         (r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)", _date),

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from zoneinfo import ZoneInfo
@@ -239,18 +240,14 @@ def read_zone(text: str) -> str | tuple[str, ...] | replies.Problem:
     if name := _names().get(plain.replace(" ", "_")):
         return name
     if found := _OFFSET.fullmatch(plain):
-        return _offset(f"{found[1]}{found[2]}", found[3])
+        if int(found[3] or 0):
+            return replies.Problem("problem-zone-minutes")
+        ahead = int(f"{found[1]}{found[2]}")
+        if not EARLIEST <= ahead <= LATEST:
+            return replies.Problem("problem-zone")
+        return f"{_FIXED}GMT{-ahead:+d}" if ahead else UTC_ZONE
     candidates = _candidates(_folded(text))
     return candidates[0] if len(candidates) == 1 else candidates or replies.Problem("problem-zone")
-
-
-def _offset(hours: str, minutes: str | None) -> str | replies.Problem:
-    if int(minutes or 0):
-        return replies.Problem("problem-zone-minutes")
-    ahead = int(hours)
-    if not EARLIEST <= ahead <= LATEST:
-        return replies.Problem("problem-zone")
-    return f"{_FIXED}GMT{-ahead:+d}" if ahead else UTC_ZONE
 
 
 def _candidates(folded: str) -> tuple[str, ...]:
@@ -261,19 +258,10 @@ def _candidates(folded: str) -> tuple[str, ...]:
         return (*_LETTERS[folded].split(),)
     for language in (*translations.languages(), *time_words.LANGUAGES):
         for index in (_cities, _countries):
-            if found := _looked_up(index, language).get(folded):
-                return found
+            with suppress(OSError):  # a language's file can't be opened, which is not cached
+                if found := index(language).get(folded):
+                    return found
     return ()
-
-
-def _looked_up(
-    index: Callable[[str], dict[str, tuple[str, ...]]], language: str
-) -> dict[str, tuple[str, ...]]:
-    """Return the names in a language; {} if its file can't be opened, which is not cached."""
-    try:
-        return index(language)
-    except OSError:
-        return {}
 
 
 @cache

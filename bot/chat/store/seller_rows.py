@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias, TypedDict, Unpack
 
-from bot.chat.forms import stored_draft
+from bot.chat.forms import request_fields
 from bot.chat.model import drafts, jobs, payout, queues, request_spec
 from bot.chat.store import link_rows
 from bot.core import stored_json
@@ -148,7 +148,7 @@ def find_draft(tx: database.Transaction, chat_id: int, seller_id: int) -> drafts
     """Return a seller's draft in a chat, or None if there is none or it can't be parsed."""
     sql = "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller"
     row = tx.one(sql, chat=chat_id, seller=seller_id)
-    form = stored_draft.read_draft(row["body"]) if row else None
+    form = request_fields.read_draft(row["body"]) if row else None
     return form and replace(form, touched_at=row["updated_at"] if row else None)
 
 
@@ -165,7 +165,7 @@ def save_draft(
         " VALUES (:chat, :seller, :body, :now) ON CONFLICT (chat_id, seller_id)"
         " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at"
     )
-    tx.execute(sql, chat=chat_id, seller=seller_id, body=stored_draft.write_draft(form), now=now)
+    tx.execute(sql, chat=chat_id, seller=seller_id, body=request_fields.write_draft(form), now=now)
     return None
 
 

@@ -21,9 +21,8 @@ from bot.chat.forms.form import (
 )
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.request_fields import BY_NAME, OPTIONS, STEPS
+from bot.chat.forms.request_fields import BY_NAME, OPTIONS, STEPS, read_draft
 from bot.chat.forms.seller_forms import payout_form, settings_form
-from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.drafts import Attachment, Enclosure, PayoutDraft, Seller
 from bot.chat.model.payout import CHECKING, SAVING, WAYS
 from bot.chat.model.request_spec import PAYER_FIELDS, RequestSpec, Share

@@ -18,9 +18,8 @@ from bot.chat.forms.form import (
     resume_offer,
     take_picture,
 )
-from bot.chat.forms.request_fields import STEPS
+from bot.chat.forms.request_fields import STEPS, read_draft, write_draft
 from bot.chat.forms.seller_forms import settings_form
-from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.forms.typed_text import read_poster_text
 from bot.chat.model.drafts import PROFILE_STEPS, Seller
 from bot.chat.model.replies import Problem

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.forms.stored_draft import read_draft, write_draft
+from bot.chat.forms.request_fields import read_draft, write_draft
 from bot.chat.model.drafts import (
     CodesDraft,
     Draft,

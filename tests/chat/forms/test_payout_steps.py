@@ -12,8 +12,8 @@ from bot.chat.forms import seller_forms
 from bot.chat.forms.flow import PROBE, SAVE
 from bot.chat.forms.form import new_form
 from bot.chat.forms.one_line import one_line
+from bot.chat.forms.request_fields import read_draft, write_draft
 from bot.chat.forms.seller_texts import fingerprint
-from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.forms.typed_text import is_connection, read_field
 from bot.chat.model.drafts import PayoutService, Seller
 from bot.chat.model.payout import CHECKING, FOUND, SAVING, SECRETS, WAYS, details_of
