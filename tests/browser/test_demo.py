@@ -15,6 +15,7 @@ from playwright.async_api import Page, expect
 
 from tests.support.chromium import DESK, PHONE, fits
 from tests.support.demo_page import from_bot, open_demo, paid_by_form, press, say
+from tests.support.form_questions import question_of
 from tests.support.product_process import (
     Process,
     app_headers,
@@ -35,16 +36,16 @@ async def make_drop(page: Page) -> Locator:
     await page.get_by_role("link", name="Chat with @").click()
     await page.get_by_role("button", name="START").click()
     await press(page, "I make payment links for you", "New payment link")
-    await press(page, "What kind of payment link is it?", "Limited drop")
-    await expect(from_bot(page, "What's it called?")).to_be_visible()
+    await press(page, question_of("ask-kind"), "Limited drop")
+    await expect(from_bot(page, question_of("ask-name"))).to_be_visible()
     await say(page, "Sticker <b>pack</b>")
-    await expect(from_bot(page, "How much does one item cost?")).to_be_visible()
+    await expect(from_bot(page, question_of("ask-amount-drop"))).to_be_visible()
     await say(page, "2,50 €")
-    await expect(from_bot(page, "How many items are there?")).to_be_visible()
+    await expect(from_bot(page, question_of("ask-units"))).to_be_visible()
     await say(page, "2")
-    await expect(from_bot(page, "Where should the money go?")).to_be_visible()
+    await expect(from_bot(page, question_of("ask-destination"))).to_be_visible()
     await say(page, "$anna")
-    await press(page, "Does everything look right?", "Create")
+    await press(page, question_of("review"), "Create")
     card = card_of(page)
     await expect(card).to_contain_text("2 of 2 left")
     await expect(card).to_contain_text("Sticker <b>pack</b>")

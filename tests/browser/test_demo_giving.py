@@ -20,6 +20,7 @@ from tests.support.demo_page import (
     paid_by_form,
     press,
 )
+from tests.support.form_questions import question_of
 from tests.support.product_process import Process
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ async def test_an_amount_and_words_of_a_german_payer_come_to_the_chat(
     """The minimum, digits of another script, a goal; the words lead nowhere and are hidden."""
     async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
         card = await make_by_line(page, "/donation 3+ 5/10/20 EUR New drums", "New drums")
-        await edit(page, card, "Goal", "How much do you want to raise?", "10")
+        await edit(page, card, "Goal", question_of("ask-goal"), "10")
         await expect(card).to_contain_text("€0 of €10")
         async with german_payer(browser, await link_on(card)) as shop:
             own, pay_it = shop.locator("#amount"), shop.locator(".bar button")
@@ -62,10 +63,10 @@ async def test_codes_of_two_units_reach_the_receipt_and_the_buyers_chat(
     """Three are asked for where two are left; what is kept in Telegram has the same codes."""
     async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
         card = await make_by_line(page, "/drop 3 5 EUR Ticket", "Ticket")
-        await edit(page, card, "Items per purchase", "How many items can a buyer", "3")
+        await edit(page, card, "Items per purchase", question_of("ask-perbuyer"), "3")
         await expect(from_bot(page, "up to 3").first).to_be_visible()
-        await edit(page, card, "What buyers get", "What does the buyer get", "AA-1\nBB-2\nCC-3")
-        await press(page, "How should buyers get this?", "Codes, one per line")
+        await edit(page, card, "What buyers get", question_of("ask-goods"), "AA-1\nBB-2\nCC-3")
+        await press(page, question_of("ask-which-goods"), "Codes, one per line")
         await expect(card).to_contain_text("Codes left: 3 of 3")
         link = await link_on(card)
         async with german_payer(browser, link) as shop:

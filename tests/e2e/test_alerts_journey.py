@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from bot.sandbox.world.errors import Fault
+from tests.support.form_questions import question_of
 from tests.support.product_process import Process, patient_client, running_product, until
 from tests.support.sellers_and_payers import (
     SECONDS,
@@ -204,7 +205,7 @@ async def test_delayed_late_and_oversold_money_has_its_alert(tmp_path: Path) -> 
         assert "refund" in kept.text
         assert "Yours" not in kept.text
         opened = await sam.press(await said(sam, "OVERSOLD"), "Details", "Payment for Painting")
-        question = await sam.press(opened, "↩ Paid back", "Would you like to add")
+        question = await sam.press(opened, "↩ Paid back", question_of("ask-paidback"))
         await sam.press(question, "Skip", "I've let the buyer know in Telegram.")
         await said(pat, "for Painting as paid back")
         assert labels(await pat.say("/bought", "What you've bought"))[0].startswith("↩ Painting")

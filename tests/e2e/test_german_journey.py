@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.form_questions import question_of
 from tests.support.product_process import Process, patient_client
 from tests.support.sellers_and_payers import (
     SECONDS,
@@ -109,7 +110,7 @@ async def test_a_german_payer_sees_a_german_page_of_an_english_seller(
     world: World, run: Process
 ) -> None:
     sam = seller(world)
-    await sam.say("/oneoff 1234.5 EUR Painting", "Where should the money go")
+    await sam.say("/oneoff 1234.5 EUR Painting", question_of("ask-destination"))
     card = await sam.say("$anna", "Painting")
     german = {"Accept-Language": "de-CH,de;q=0.9,en;q=0.8"}
     async with patient_client(headers=german) as payer:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.form_questions import question_of
 from tests.support.product_process import Process
 from tests.support.sellers_and_payers import (
     Seller,
@@ -65,16 +66,16 @@ async def test_amounts_are_read_in_the_payers_language_within_the_bounds(
 
 async def fund(sam: Seller) -> Message:
     """Make a donation with a goal of 100 EUR by chatting; the card."""
-    kind = await sam.say("/new", "What kind of payment link")
-    await sam.press(kind, "Donation", "What's it called")
-    await sam.say("New drums", "How much is each donation")
-    review = await sam.say("5/10/20 EUR", "Does everything look right")
-    options = await sam.press(review, "More options", "Anything else?")
-    await sam.press(options, "Goal", "How much do you want to raise?")
+    kind = await sam.say("/new", question_of("ask-kind"))
+    await sam.press(kind, "Donation", question_of("ask-name"))
+    await sam.say("New drums", question_of("ask-amount-donation"))
+    review = await sam.say("5/10/20 EUR", question_of("review"))
+    options = await sam.press(review, "More options", question_of("ask-options"))
+    await sam.press(options, "Goal", question_of("ask-goal"))
     options = await sam.say("100", "👍 Goal: ")
-    await sam.press(options, "Thank-you message", "say to everyone who pays?")
+    await sam.press(options, "Thank-you message", question_of("ask-thanks"))
     options = await sam.say("Thank you!\nSee you", "👍 Thank-you message: ")
-    review = await sam.press(options, "Done", "Does everything look right")
+    review = await sam.press(options, "Done", question_of("review"))
     return await sam.press(review, "Create", "New drums")
 
 
@@ -101,7 +102,7 @@ async def test_a_goal_is_passed_and_falls_with_money_paid_back(world: World) -> 
     assert "Thank you!\nSee you" in await thanked.page()
     latest = await sam.say("/payments", "€54.00")
     opened = await sam.press(latest, "🧾 1", "Payment for New drums")
-    question = await sam.press(opened, "↩ Paid back", "Would you like to add")
+    question = await sam.press(opened, "↩ Paid back", question_of("ask-paidback"))
     await sam.press(question, "Skip", "The buyer left no email address")
     for message in (card, shared):
         await shown(sam, message, "50%")
@@ -112,15 +113,15 @@ async def test_a_goal_is_passed_and_falls_with_money_paid_back(world: World) -> 
 
 async def test_three_units_of_two_left_are_refused_and_two_taken(world: World) -> None:
     sam, pat = await seller_with_destination(world), buyer(world, language="de")
-    kind = await sam.say("/new", "What kind of payment link")
-    await sam.press(kind, "Limited drop", "What's it called")
-    await sam.say("Print", "How much")
-    await sam.say("5 EUR", "How many")
-    review = await sam.say("3", "Does everything look right")
-    options = await sam.press(review, "More options", "Anything else?")
-    await sam.press(options, "Items per purchase", "How many items")
+    kind = await sam.say("/new", question_of("ask-kind"))
+    await sam.press(kind, "Limited drop", question_of("ask-name"))
+    await sam.say("Print", question_of("ask-amount-drop"))
+    await sam.say("5 EUR", question_of("ask-units"))
+    review = await sam.say("3", question_of("review"))
+    options = await sam.press(review, "More options", question_of("ask-options"))
+    await sam.press(options, "Items per purchase", question_of("ask-perbuyer"))
     options = await sam.say("3", "👍 ")
-    review = await sam.press(options, "Done", "Does everything look right")
+    review = await sam.press(options, "Done", question_of("review"))
     card = await sam.press(review, "Create", "3 of 3 left")
     link = link_of(card)
     await WebPayer().buy(link)

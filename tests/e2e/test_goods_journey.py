@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world.files import DOWNLOAD_BYTES
+from tests.support.form_questions import question_of
 from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination
 from tests.support.web_payers import WebPayer, buyer, said, shown, waited
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-QUESTION = "What does the buyer get after paying?"
+QUESTION = question_of("ask-goods")
 TAKEN = "already kept in another Telegram account"
 
 
@@ -85,7 +86,7 @@ async def test_a_receipt_belongs_to_one_account_which_hears_of_its_marks(world: 
     assert "DHL 0034" in news.text
     assert "DHL 0034" in await receipt.page()
     opened = await sam.press(alert, "Details", "Payment for Vase")
-    question = await sam.press(opened, "↩ Paid back", "Would you like to add")
+    question = await sam.press(opened, "↩ Paid back", question_of("ask-paidback"))
     await sam.press(question, "Skip", "I've let the buyer know in Telegram.")
     news = await said(pat, "für Vase als zurückgezahlt vermerkt.")
     shown_again = await pat.press(news, "Beleg zeigen", "↩ Zurückgezahlt:")
@@ -100,7 +101,7 @@ async def test_a_buyer_who_waits_for_a_code_hears_when_it_comes(world: World) ->
     sam, pat, kim = await seller_with_destination(world), buyer(world), buyer(world, "Kim")
     card = await sam.card("/drop 4 5 USD Ticket", "Ticket")
     await goods_asked(sam, card)
-    which = await sam.say("TICKET-A1\nTICKET-B2", "How should buyers get this?")
+    which = await sam.say("TICKET-A1\nTICKET-B2", question_of("ask-which-goods"))
     await sam.press(which, "Codes, one per line", "Buyers now get: 2 codes")
     link = link_of(card)
     first = await WebPayer().buy(link)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.support.form_questions import question_of
 from tests.support.free_ports import free_port
 from tests.support.handcash_server import SECRET, HandCash, Made, handcash, keys
 from tests.support.http_peers import LOST, SLOW
@@ -117,14 +118,14 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(shop: Shop)
     """Nothing is offered that only the embedded service does."""
     server, sam = shop.server, await seller_with_destination(shop.stage.world)
     created = server.asked("POST")
-    kind = await sam.say("/new", "What kind of payment link")
-    await sam.press(kind, "Limited drop", "What's it called")
-    await sam.say("Sticker pack", "How much does one item cost")
-    await sam.say("2.50 USD", "How many items")
-    review = await sam.say("2", "Does everything look right")
-    options = await sam.press(review, "More options", "Anything else?")
+    kind = await sam.say("/new", question_of("ask-kind"))
+    await sam.press(kind, "Limited drop", question_of("ask-name"))
+    await sam.say("Sticker pack", question_of("ask-amount-drop"))
+    await sam.say("2.50 USD", question_of("ask-units"))
+    review = await sam.say("2", question_of("review"))
+    options = await sam.press(review, "More options", question_of("ask-options"))
     assert ONLY_HERE.isdisjoint(labels(options))
-    review = await sam.press(options, "Done", "Does everything look right")
+    review = await sam.press(options, "Done", question_of("review"))
     card = await sam.press(review, "Create", "2 of 2 left")
     drop = shop.newest
     assert decoded(sam.world, card) == link_of(card) == f"{server.url}/pay/{drop.id}"
@@ -156,13 +157,13 @@ async def test_a_request_is_edited_and_units_are_removed(shop: Shop) -> None:
     drop, edited = shop.newest, server.asked("PUT")
     await alerted(sam, server, drop.id)
     await sam.edit(card)
-    await sam.press(card, "Name", "What's it called")
+    await sam.press(card, "Name", question_of("ask-name"))
     await sam.say("S" * 26, "less than or equal to 25 characters")
     await sam.say("Pack", "Name updated: Pack")
     assert drop.body["product"]["name"] == "Pack"
     await sam.world.wait_for(lambda: "Pack" in card.text, PATIENCE)
     await sam.edit(card)
-    await sam.press(card, "Remove items", "How many items")
+    await sam.press(card, "Remove items", question_of("ask-units-out"))
     await sam.say("2", "2 items removed")
     await sam.world.wait_for(lambda: "7 of 8 left" in card.text, PATIENCE)
     assert (drop.remaining, server.asked("PUT") - edited) == (7, 3)

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from bot.core import clock
 from bot.sandbox.world.world import World
 from tests.support import how_to
+from tests.support.form_questions import question_of
 from tests.support.lightning_wallet import WalletStandIn, serve_wallet
 from tests.support.product_process import (
     Process,
@@ -109,9 +110,9 @@ async def test_a_new_job_asks_the_service(world: World) -> None:
 async def test_a_new_field_is_asked_stored_and_edited(world: World, run: Process) -> None:
     """Every answer is read: too long, empty, right, and none again."""
     sam = await seller_with_destination(world)
-    kinds = await sam.say("5 USD Coffee", "What kind of payment link is it?")
-    review = await sam.press(kinds, "Donation", "Does everything look right")
-    options = await sam.press(review, "More options", "Anything else?")
+    kinds = await sam.say("5 USD Coffee", question_of("ask-kind"))
+    review = await sam.press(kinds, "Donation", question_of("review"))
+    options = await sam.press(review, "More options", question_of("ask-options"))
     await sam.press(options, "Ledger account", "Under which account")
     await sam.say("x" * 501, "That's 501 characters")
     await sam.say("\u2800", "couldn't find any text")

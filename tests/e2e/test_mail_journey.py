@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.asgi_server import make_tls
+from tests.support.form_questions import question_of
 from tests.support.free_ports import free_port
 from tests.support.mail import SENDER, MailServerStub, link, mail_server, plain
 from tests.support.product_process import (
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
-QUESTION = "What does the buyer get after paying?"
+QUESTION = question_of("ask-goods")
 PASSWORD = "geheim p@ss:w/rd"
 ACCOUNT = ("shop@example.org", PASSWORD)
 SETTLED = "SELECT COUNT(*) FROM outbox WHERE queue IN ('mails', 'receipts') AND state = 'done'"
@@ -89,7 +90,7 @@ async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirm
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     await sam.edit(card)
-    await sam.press(card, "Payment emails", "Who should get an email")
+    await sam.press(card, "Payment emails", question_of("ask-email"))
     await sam.say(address, "Saved")
     question = await arrived(post, address, 1)
     assert "Coffee" not in plain(question)
@@ -113,19 +114,19 @@ async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirm
 
 async def ticket(sam: Seller) -> Message:
     """Make a drop of two codes for three items that asks for an email address; the card."""
-    kind = await sam.say("/new", "What kind of payment link")
-    await sam.press(kind, "Limited drop", "What's it called")
-    await sam.say("Ticket", "How much")
-    await sam.say("5 EUR", "How many")
-    review = await sam.say("3", "Does everything look right")
-    options = await sam.press(review, "More options", "Anything else?")
-    asks = await sam.press(options, "Payer details", "What do you need from payers?")
-    asks = await sam.press(asks, "Email", "What do you need from payers?")
-    options = await sam.press(asks, "Done", "Anything else?")
+    kind = await sam.say("/new", question_of("ask-kind"))
+    await sam.press(kind, "Limited drop", question_of("ask-name"))
+    await sam.say("Ticket", question_of("ask-amount-drop"))
+    await sam.say("5 EUR", question_of("ask-units"))
+    review = await sam.say("3", question_of("review"))
+    options = await sam.press(review, "More options", question_of("ask-options"))
+    asks = await sam.press(options, "Payer details", question_of("ask-asks"))
+    asks = await sam.press(asks, "Email", question_of("ask-asks"))
+    options = await sam.press(asks, "Done", question_of("ask-options"))
     await sam.press(options, "What buyers get", QUESTION)
-    which = await sam.say("A-1\nB-2", "How should buyers get this?")
+    which = await sam.say("A-1\nB-2", question_of("ask-which-goods"))
     options = await sam.press(which, "Codes, one per line", "2 codes for 3 items")
-    review = await sam.press(options, "Done", "Does everything look right")
+    review = await sam.press(options, "Done", question_of("review"))
     return await sam.press(review, "Create", "3 of 3 left")
 
 
@@ -133,7 +134,8 @@ async def mark_newest(sam: Seller, mark: str, expect: str, note: str = "") -> No
     """Mark the newest payment by `/payments`, with a note or without."""
     latest = await sam.say("/payments", "Latest payments")
     opened = await sam.press(latest, "🧾 1", "Payment for Ticket")
-    question = await sam.press(opened, mark, "Would you like to add")
+    key = "ask-sent" if "Sent" in mark else "ask-paidback"
+    question = await sam.press(opened, mark, question_of(key))
     if note:
         await sam.say(note, expect)
     else:

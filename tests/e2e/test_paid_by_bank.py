@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.form_harness import IBAN, KEY, OTHER_IBAN
+from tests.support.form_questions import question_of
 from tests.support.product_process import (
     Process,
     ProductSetup,
@@ -90,9 +91,9 @@ async def connect_sepa(sam: Seller, iban: str = IBAN) -> Message:
     """Connect a SEPA account by chat; the message that says so."""
     page = await sam.say("/getpaid", "What you can connect")
     schemes = await sam.press(page, "Bank transfer", "What kind of bank account")
-    await sam.press(schemes, "SEPA account", "What's your IBAN?")
-    await sam.say(iban, "Who's the account holder?")
-    found = await sam.say("Anna Ott", "This works. Should I save it?")
+    await sam.press(schemes, "SEPA account", question_of("payout-ask-bank-sepa-iban"))
+    await sam.say(iban, question_of("payout-ask-bank-sepa-name"))
+    found = await sam.say("Anna Ott", question_of("payout-found"))
     return await sam.press(found, "Save", "From now on")
 
 
@@ -105,16 +106,16 @@ async def connected(world: World) -> Seller:
 
 async def test_a_first_link_asks_where_the_money_goes(world: World, run: Process) -> None:
     sam = seller(world)
-    asked = await sam.say("/donation 5 EUR Coffee", "Where should the money go?")
+    asked = await sam.say("/donation 5 EUR Coffee", question_of("payout-first"))
     schemes = await sam.press(asked, "Bank transfer", "What kind of bank account")
-    await sam.press(schemes, "SEPA account", "What's your IBAN?")
+    await sam.press(schemes, "SEPA account", question_of("payout-ask-bank-sepa-iban"))
     wrong = await sam.say("DE89 3704 0044 0532 0130 01", "There's a typo in that IBAN")
-    assert "What's your IBAN?" in wrong.text
-    await sam.say("de89 3704 0044 0532 0130 00", "Who's the account holder?")
-    found = await sam.say("Anna Ott", "This works. Should I save it?")
+    assert question_of("payout-ask-bank-sepa-iban") in wrong.text
+    await sam.say("de89 3704 0044 0532 0130 00", question_of("payout-ask-bank-sepa-name"))
+    found = await sam.say("Anna Ott", question_of("payout-found"))
     assert "confirm each payment with a tap" in found.text
     assert IBAN not in found.text
-    review = await sam.press(found, "Save", "Does everything look right?")
+    review = await sam.press(found, "Save", question_of("review"))
     assert any(message.text.startswith("✅ Connected.") for message in sam.said)
     assert "You get paid by:" in review.text
     card = await sam.press(review, "Create", "🟢")
@@ -127,7 +128,7 @@ async def test_an_account_opens_links_is_replaced_and_removed_by_its_seller(
 ) -> None:
     """A link made before an account says so, and again once there is none."""
     sam = seller(world)
-    asked = await sam.say("/donation 5 EUR Tea", "Where should the money go?")
+    asked = await sam.say("/donation 5 EUR Tea", question_of("payout-first"))
     review = await sam.press(asked, "Later", "Nobody can pay this until you connect")
     card = await sam.press(review, "Create", "Can't be paid yet")
     assert "💶 Connect an account" in labels(card)
@@ -159,8 +160,8 @@ async def test_a_typed_key_leaves_the_chat_and_reaches_no_log_and_no_table(
     run.secrets.add(KEY)  # the end of the process checks its log
     sam = seller(world)
     page = await sam.say("/getpaid", "What you can connect")
-    await sam.press(page, "My LNbits", "Where's your LNbits?")
-    await sam.say("https://lnbits.invalid", "invoice key of your wallet?")
+    await sam.press(page, "My LNbits", question_of("payout-ask-lnbits-url"))
+    await sam.say("https://lnbits.invalid", question_of("payout-ask-lnbits-key"))
     before = sam.person.chat.messages.copy()
     refused = await sam.say(KEY, "I can't find that server.")
     assert "Keep" in str(labels(refused))
@@ -224,7 +225,7 @@ async def test_a_goal_is_reached_once_by_transfers_that_are_confirmed(
     sam = await connected(world)
     card = await sam.card("/donation 5/10/20 EUR Drums", "Drums")
     await sam.press(card, "Edit", "Drums")
-    await sam.press(card, "Goal", "How much do you want to raise?")
+    await sam.press(card, "Goal", question_of("ask-goal"))
     await sam.say("100", "Goal updated: ")
 
     async def claim(amount: str) -> Message:

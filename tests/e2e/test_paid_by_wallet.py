@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 import pytest
 import pytest_asyncio
 
+from tests.support.form_questions import question_of
 from tests.support.free_ports import free_port
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
 from tests.support.product_process import PATIENCE, ProductSetup, patient_client, until
@@ -158,11 +159,11 @@ async def connected(world: World, wallet: NwcWallet, *refused: NwcWallet) -> Sel
     """Add a seller who connects this wallet by chat, after others that the bot refuses."""
     sam = seller(world)
     page = await sam.say("/getpaid", "What you can connect")
-    await sam.press(page, "Wallet connection", "What's your connection string?")
+    await sam.press(page, "Wallet connection", question_of("payout-ask-nwc-connection"))
     for one in refused:
         words = "This connection can also spend your money, so I won't use it."
         await sam.say(one.connection, words)
-    found = await sam.say(wallet.connection, "This works. Should I save it?")
+    found = await sam.say(wallet.connection, question_of("payout-found"))
     await sam.press(found, "Save", "From now on, payers can pay you here")
     await world.wait_for(
         lambda: not any("&secret=" in message.text for message in sam.person.chat.visible), PATIENCE

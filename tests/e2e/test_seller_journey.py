@@ -11,6 +11,7 @@ import zxingcpp
 from PIL import Image
 
 from bot.sandbox.world import people
+from tests.support.form_questions import question_of
 from tests.support.product_process import PATIENCE, Process, patient_client, until
 from tests.support.sample_pictures import photo
 from tests.support.sellers_and_payers import (
@@ -46,13 +47,13 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
     sam = seller(world)
     hello = await sam.start()
     assert "Telegram requires Stars" in hello.text
-    kind = await sam.press(hello, "New payment link", "What kind of payment link")
-    name = await sam.press(kind, "Limited drop", "What's it called")
+    kind = await sam.press(hello, "New payment link", question_of("ask-kind"))
+    name = await sam.press(kind, "Limited drop", question_of("ask-name"))
     assert name.text.startswith("Step 2 of 6")
-    await sam.say("Sticker pack", "How much does one item cost")
-    await sam.say("2.50 USD", "How many items")
-    await sam.say("2", "Where should the money go")
-    review = await sam.say("$anna", "Does everything look right")
+    await sam.say("Sticker pack", question_of("ask-amount-drop"))
+    await sam.say("2.50 USD", question_of("ask-units"))
+    await sam.say("2", question_of("ask-destination"))
+    review = await sam.say("$anna", question_of("review"))
     assert lines_of(review)[2:] == [
         "Does everything look right?",
         "Name: Sticker pack",
@@ -82,27 +83,27 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
 async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) -> None:
     """The service has each field as the review said it."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of payment link")
-    await sam.press(kind, "Donation", "What's it called")
-    await sam.say("Coffee", "How much is each donation")
-    review = await sam.say("5 USD", "Does everything look right")
-    options = await sam.press(review, "More options", "Anything else?")
+    kind = await sam.say("/new", question_of("ask-kind"))
+    await sam.press(kind, "Donation", question_of("ask-name"))
+    await sam.say("Coffee", question_of("ask-amount-donation"))
+    review = await sam.say("5 USD", question_of("review"))
+    options = await sam.press(review, "More options", question_of("ask-options"))
     await sam.press(options, "Description", "Describe it")
     options = await sam.say("Warm & strong", "👍 Description: Warm & strong")
     await sam.press(options, "Split payments", "Who shares each payment of $5.00?")
     options = await sam.say("$anna 60%\n$ben rest", "• $ben $2.00")
-    zone = await sam.press(options, "End date", "Which time zone are you in?")
+    zone = await sam.press(options, "End date", question_of("ask-zone"))
     await sam.press(zone, "London", "When does it end?")
     options = await sam.say("in 3 days", "London time (in 3 days)")
-    asks = await sam.press(options, "Payer details", "What do you need from payers?")
-    asks = await sam.press(asks, "Email", "What do you need from payers?")
+    asks = await sam.press(options, "Payer details", question_of("ask-asks"))
+    asks = await sam.press(asks, "Email", question_of("ask-asks"))
     assert labels(asks)[0] == "✓ Email"
-    options = await sam.press(asks, "Done", "Anything else?")
-    await sam.press(options, "After payment", "Where should payers go after paying?")
+    options = await sam.press(asks, "Done", question_of("ask-options"))
+    await sam.press(options, "After payment", question_of("ask-redirect"))
     options = await sam.say("https://example.org/thanks", "👍 After payment")
     await sam.press(options, "Photo", "Send a photo of it.")
     options = await sam.seen(lambda: sam.person.send_photo(photo()), "👍 Photo added ✓")
-    review = await sam.press(options, "Done", "Does everything look right")
+    review = await sam.press(options, "Done", question_of("review"))
     assert "Photo added ✓" in lines_of(review)
     card = await sam.press(review, "Create", "Donation · $5.00")
     page = (await open_pay_page(link_of(card))).text
@@ -119,7 +120,7 @@ async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) 
 async def test_one_line_asks_for_the_destination_first(world: World) -> None:
     """Without a saved destination the one-line form waits for it, and then creates at once."""
     sam = seller(world)
-    await sam.say("/donation 5 USD Coffee for the team", "Where should the money go")
+    await sam.say("/donation 5 USD Coffee for the team", question_of("ask-destination"))
     assert sam.cards == []
     card = await sam.say("$anna", "Coffee for the team")
     assert lines_of(card)[:2] == ["Coffee for the team", "Donation · $5.00"]
@@ -156,10 +157,10 @@ async def test_a_donation_is_paid_again_and_again(world: World) -> None:
 
 async def test_a_double_tap_on_create_makes_one_request(world: World) -> None:
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of payment link")
-    await sam.press(kind, "Donation", "What's it called")
-    await sam.say("Coffee", "How much is each donation")
-    review = await sam.say("5 USD", "Does everything look right")
+    kind = await sam.say("/new", question_of("ask-kind"))
+    await sam.press(kind, "Donation", question_of("ask-name"))
+    await sam.say("Coffee", question_of("ask-amount-donation"))
+    review = await sam.say("5 USD", question_of("review"))
     create = review.button("Create")["callback_data"]
     taps = [sam.person.press_old(review, create) for _ in range(3)]
     answers = [(await sam.person.answer(tap, SECONDS))["text"] for tap in taps]
@@ -180,7 +181,7 @@ async def test_fields_are_edited_and_shown_on_card_and_page(world: World) -> Non
     """The name, the description, where payers go; items are taken out of a drop."""
     sam = await seller_with_destination(world)
     card = await sam.card("/drop 10 5 USD Coffee", "Coffee")
-    await field(sam, card, "Name", "What's it called")
+    await field(sam, card, "Name", question_of("ask-name"))
     done = await sam.say("Tea & <cake>", "Saved")
     assert lines_of(done) == ["✅ Saved: Tea & <cake>", "Name updated: Tea & <cake>"]
     await field(sam, card, "Description", "Describe it")
@@ -188,7 +189,7 @@ async def test_fields_are_edited_and_shown_on_card_and_page(world: World) -> Non
     await field(sam, card, "After payment", "Where should payers go")
     thanks = "https://example.org/thanks?a=1"
     await sam.say(thanks, f"payers now go to: {thanks}")
-    await field(sam, card, "Remove items", "How many items")
+    await field(sam, card, "Remove items", question_of("ask-units-out"))
     await sam.say("2", "2 items removed")
     for words in ("Tea & <cake>", "With milk", "8 of 8 left"):
         await world.wait_for(lambda words=words: words in card.text, SECONDS)  # type: ignore[misc]  # the loop's own value
@@ -251,7 +252,7 @@ async def test_a_foreign_person_can_do_nothing_with_a_sellers_buttons(world: Wor
 async def test_typed_text_is_shown_unchanged(world: World) -> None:
     """Markup in a name is text in card, list, alert, question, pay page and inline result."""
     sam = seller(world)
-    await sam.say(f"/drop 2 5 USD {NASTY}", "Where should the money go")
+    await sam.say(f"/drop 2 5 USD {NASTY}", question_of("ask-destination"))
     card = await sam.say("<i>$anna</i>", "A&B")
     shown = NASTY.replace("\N{LEFT-TO-RIGHT OVERRIDE}", "")
     assert lines_of(card)[0] == shown

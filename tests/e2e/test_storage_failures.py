@@ -23,6 +23,7 @@ from bot.core.database.database import PROVEN_SECONDS
 from bot.core.database.opening import open_database
 from bot.core.database.sqlite import COMMIT_BYTES
 from bot.core.database.sqlite_writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
+from tests.support.form_questions import question_of
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
     OPEN,
@@ -171,8 +172,8 @@ async def test_a_disk_that_is_full_at_times_loses_no_payment_and_no_draft(
     """It fills while alerts are on their way and a form is under way: none comes a second time."""
     async with drop_under_load(tmp_path) as (stage, run, shop):
         sam = shop.seller
-        kind = await sam.say("/new", "What kind of payment link")
-        await sam.press(kind, "Donation", "What's it called")
+        kind = await sam.say("/new", question_of("ask-kind"))
+        await sam.press(kind, "Donation", question_of("ask-name"))
         for round_ in range(3):
             paying = [asyncio.create_task(shop.pay(10 * round_ + n)) for n in range(1, 11)]
             await asyncio.sleep(0.03 * round_)
@@ -181,7 +182,7 @@ async def test_a_disk_that_is_full_at_times_loses_no_payment_and_no_draft(
                     sam.person.send("Coffee")
                 await asyncio.sleep(0.5)
             await asyncio.gather(*paying)
-        words = "How much is each donation"
+        words = question_of("ask-amount-donation")
         await stage.world.bot_message(sam.person.chat, words, seconds=PATIENCE)
         await sam.say("five", "couldn't find an amount")
         await assert_books_match(run, shop)

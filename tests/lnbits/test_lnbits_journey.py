@@ -9,6 +9,7 @@ import pytest
 
 from tests.lnbits.lnbits_server import Lightning
 from tests.lnbits.sales import SOON, open_lnbits_shop, quickest_payment, sell_late, sell_one
+from tests.support.form_questions import question_of
 from tests.support.product_process import PATIENCE, patient_client, running_product, until
 from tests.support.rail_shop import PRICE, REAL_RAILS, invoices_on, open_rail_shop
 from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
@@ -119,10 +120,10 @@ async def test_a_seller_connects_lnbits_by_chat_and_hears_of_its_money(
         run.secrets.update({wallet.inkey, wallet.adminkey})
         sam = seller(stage.world)
         page = await sam.say("/getpaid", "What you can connect")
-        await sam.press(page, "My LNbits", "Where's your LNbits?")
+        await sam.press(page, "My LNbits", question_of("payout-ask-lnbits-url"))
         await sam.say(url, "What's the invoice key of your wallet?")
         await sam.say(wallet.adminkey, "That key can spend your money, so I won't use it.")
-        found = await sam.say(wallet.inkey, "This works. Should I save it?")
+        found = await sam.say(wallet.inkey, question_of("payout-found"))
         await sam.press(found, "Save", "From now on, payers can pay you here")
         keys = (wallet.inkey, wallet.adminkey)
         shown = sam.person.chat

@@ -29,6 +29,7 @@ from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
 from bot.sandbox.world.world import World
 from tests.proofs import clusters, processes
+from tests.support.form_questions import question_of
 from tests.support.sellers_and_payers import Seller, link_of
 
 PATIENCE = 60.0
@@ -187,10 +188,10 @@ async def _steadily(act: Callable[[], object], every: float) -> None:
 
 async def _guided_request(seller: Seller, email: str | None) -> str:
     """Make a donation step by step, with a picture or an address that gets letters; its path."""
-    kind = await seller.say("/new", "What kind of payment link")
-    await seller.press(kind, "Donation", "What's it called")
-    await seller.say("Coffee", "How much is each donation")
-    review = await seller.say("5 USD", "Does everything look right")
+    kind = await seller.say("/new", question_of("ask-kind"))
+    await seller.press(kind, "Donation", question_of("ask-name"))
+    await seller.say("Coffee", question_of("ask-amount-donation"))
+    review = await seller.say("5 USD", question_of("review"))
     options = await seller.press(review, "More options", "")
     if email:
         await seller.press(options, "Payment emails", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.support.form_questions import question_of
 from tests.support.product_process import until
 from tests.support.sellers_and_payers import pay
 
@@ -23,7 +24,7 @@ async def offer_vase(http: httpx.AsyncClient) -> str:
     """Start the bot and make a one-off request; its pay link."""
     await http.post("start", json={"user_id": SELLER})
     await say(http, "/oneoff 9 EUR Vase")
-    await shown(http, "Where should the money go")
+    await shown(http, question_of("ask-destination"))
     await say(http, "$anna")
     card = await shown(http, "One-off · €9.00")
     return str(next(button["url"] for button in buttons(card) if "url" in button))

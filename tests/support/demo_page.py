@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import expect
 
 from tests.support.chromium import PHONE, STILL, watch
+from tests.support.form_questions import question_of
 from tests.support.product_process import Process, patient_client
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ async def make_by_line(page: Page, line: str, name: str) -> Locator:
     await page.get_by_role("button", name="START").click()
     await expect(from_bot(page, "I make payment links for you")).to_be_visible()
     await say(page, line)
-    await expect(from_bot(page, "Where should the money go?")).to_be_visible()
+    await expect(from_bot(page, question_of("ask-destination"))).to_be_visible()
     await say(page, "$anna")
     picture = page.get_by_role("button", name="Open picture")
     return from_bot(page, name).filter(has=picture)

@@ -13,6 +13,7 @@ import zxingcpp
 from PIL import Image
 
 from bot.sandbox.world import people
+from tests.support.form_questions import question_of
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ async def seller_with_destination(world: World, name: str = "Sam") -> Seller:
     """Add a person and set their destination."""
     found = seller(world, name)
     asked = await found.say("/settings", "You haven't set a payout address yet")
-    await found.press(asked, "Set payout address", "Where should your money go")
+    await found.press(asked, "Set payout address", question_of("ask-destination-settings"))
     await found.say("$anna", "From now on, your money goes to $anna.")
     return found
 
@@ -162,10 +163,10 @@ async def make_code_drop(seller: Seller, codes: list[str]) -> str:
     """Make a drop whose buyers get codes, by chatting; return its link."""
     card = await seller.card(f"/drop {len(codes)} 5 EUR Voucher", "Voucher")
     await seller.edit(card)
-    await seller.press(card, "What buyers get", "What does the buyer get after paying?")
+    await seller.press(card, "What buyers get", question_of("ask-goods"))
     listed = "\n".join(codes).encode()
     which = await seller.seen(
-        lambda: seller.person.send_document("codes.txt", listed), "How should buyers get this?"
+        lambda: seller.person.send_document("codes.txt", listed), question_of("ask-which-goods")
     )
     await seller.press(which, "Codes", "Buyers now get: ")
     return link_of(card)

@@ -18,6 +18,7 @@ from bot.core.text.translations import t
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import REQUEST_ID, STICKERS
 from tests.support.claim_steps import DOWN, ClaimSteps
+from tests.support.form_questions import question_of
 from tests.support.http_peers import http_response
 
 DETAILS, BACK, UNDO, SKIP = (
@@ -38,7 +39,7 @@ async def test_a_payment_is_marked_as_paid_back_with_a_note(steps: ClaimSteps) -
     assert "To pay it back, make a transfer" in facts.text
     await steps.press(facts, BACK)
     assert "↩ Paid back Fri, 15 Jan 2027, 08:00" in facts.text
-    assert "Would you like to add a note" in steps.newest.text
+    assert question_of("ask-paidback") in steps.newest.text
     assert (await steps.says("By transfer,  <b>sorry</b>")).text == t("en", "claims-note-saved")
     found = await steps.says("/find K7F290XM")
     assert "📝 By transfer, <b>sorry</b>" in found.text
@@ -370,7 +371,7 @@ async def test_a_mark_that_is_taken_back_asks_for_no_note_any_more(steps: ClaimS
     facts = steps.newest
     await steps.press(facts, SENT)
     await steps.press(facts, UNSENT)
-    assert "What kind of payment link is it?" in steps.newest.text, "asked again"
+    assert question_of("ask-kind") in steps.newest.text, "asked again"
     await steps.press(facts, SENT)
     await steps.press(facts, BACK)
     await steps.press(facts, UNSENT)

@@ -25,6 +25,7 @@ from bot.core.text.translations import t
 from bot.interface.answers import UnitsAnswer
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import DROP, REQUEST_ID, URL, ChatHarness, service_answer
+from tests.support.form_questions import question_of
 from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.outbox_queue import bodies
 from tests.support.reconciler_service import GoodsShop, RecordedSleep, alerts, open_goods_shop
@@ -181,7 +182,7 @@ async def test_what_buyers_wait_for_is_not_removed(
     refusal = {"code": "buyersWait", "message": "Buyers wait for codes.", "info": []}
     await jobs.work(http_response(409, exact_json.dumps(refusal).encode()))
     assert chat.texts[0] == t("en", "goods-awaited", name="Keys")
-    assert "What does the buyer get after paying?" in chat.texts[1]
+    assert question_of("ask-goods") in chat.texts[1]
     assert chat.link(link.id).spec.goods == SPEC.goods
     assert notices(chat) == []
 

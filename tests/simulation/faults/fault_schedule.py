@@ -13,6 +13,7 @@ from tests.simulation.faults.fault_proxy import AFTER, BEFORE, Point
 from tests.simulation.faults.faulty_product import COMMIT, Conditions, SimulatedProduct
 from tests.simulation.faults.seller_and_payer import PRICE, Browser, Draft, Offer, Payer, Seller
 from tests.simulation.faults.service_shop import TAKES_PART, Shop
+from tests.support.form_questions import question_of
 
 SEVERITIES = (0.05, 0.15, 0.3, 0.45)
 STORM_SECONDS = 20.0
@@ -202,7 +203,7 @@ async def finish(product: SimulatedProduct, seller: Seller, draft: Draft) -> Non
         seller.person.send(answer)
     if draft.kind == "drop":
         seller.person.send("5")
-    review = await seller.heard("Does everything look right?")
+    review = await seller.heard(question_of("review"))
     kind = {"donation": "Donation", "oneoff": "One-off", "drop": "Limited drop"}[draft.kind]
     told = {f"Name: {draft.name}", f"Type: {kind}", "Amount: $7.50"}
     missing = told - set(review.text.splitlines())

@@ -13,6 +13,7 @@ import httpx
 from bot.core.net import http_client
 from tests.simulation.faults import alert_reading
 from tests.simulation.faults.faulty_product import SimulatedProduct
+from tests.support.form_questions import question_of
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ class Seller:
 
     async def _begin(self, product: SimulatedProduct, draft: Draft) -> None:
         self.person.send("/new")
-        asked = await self.heard("What kind of payment link")
+        asked = await self.heard(question_of("ask-kind"))
         product.note(f"{self.person.user.first_name} begins a form")
         label = next(b["text"] for b in asked.buttons if b["text"].startswith(KINDS[draft.kind]))
         self.person.press(asked, label)
-        await self.heard("What's it called?")
+        await self.heard(question_of("ask-name"))
         for answer in (draft.name, PRICE)[: draft.answered]:
             self.person.send(answer)
 
