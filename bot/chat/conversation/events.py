@@ -163,7 +163,11 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
         message_id = _text(result, "inline_message_id") or None
         return PostedEvent(_person_in_private(result), _text(result, "result_id"), message_id)
     if change := _object(raw, "my_chat_member"):
-        return _read_block(change)
+        status = _text(_object(change, "new_chat_member"), "status")
+        if not status:
+            raise errors.Unreadable("the new status of the bot is missing")
+        gone = status in {ChatMemberStatus.BANNED, ChatMemberStatus.LEFT}
+        return BlockEvent(_person(change, _object(change, "chat")), open=not gone)
     return None
 
 
@@ -255,14 +259,6 @@ def _read_press(query: Mapping[str, Any]) -> PressEvent:
         message_id=(_number(message, "message_id") or None) if is_accessible else None,
         picture=is_accessible and bool(message.get("photo")),
     )
-
-
-def _read_block(change: Mapping[str, Any]) -> BlockEvent:
-    status = _text(_object(change, "new_chat_member"), "status")
-    if not status:
-        raise errors.Unreadable("the new status of the bot is missing")
-    gone = status in {ChatMemberStatus.BANNED, ChatMemberStatus.LEFT}
-    return BlockEvent(_person(change, _object(change, "chat")), open=not gone)
 
 
 def _person_in_private(data: Mapping[str, Any]) -> Person:

@@ -106,7 +106,14 @@ def handle_claim_press(context: EventContext, words: tuple[str, ...]) -> str | N
         return context.text("claims-gone")
     listed_in = "".join(place)
     if word == "received":
-        return _confirm(context, claim, listed_in)
+        if claim.state in (claim_rows.CONFIRMED, claim_rows.PAID):
+            return context.text("claims-toast-confirmed")
+        if claim.state not in (claim_rows.WAITING, claim_rows.REJECTED, claim_rows.UNDERPAID):
+            return context.text("claims-toast-busy" if claim.is_under_way() else "claims-gone")
+        is_short = claim.state == claim_rows.UNDERPAID
+        if is_short and payment_marks.is_paid_back(context.tx, claim.checkout_id):
+            return context.text("claims-toast-paid-back")
+        return _decide(context, claim, claim_rows.CONFIRMING, listed_in)
     if claim.is_under_way():
         return context.text("claims-toast-busy")
     if word == "claim" or not claim.is_waiting(context.now):
@@ -119,18 +126,6 @@ def handle_claim_press(context: EventContext, words: tuple[str, ...]) -> str | N
         asking.reply(claim_cards.rejection_question(claim, link, context.seller.language))
         return None
     return _decide(context, claim, claim_rows.REJECTING)
-
-
-def _confirm(context: EventContext, claim: claim_rows.Claim, listed_in: str) -> str | None:
-    if claim.state in (claim_rows.CONFIRMED, claim_rows.PAID):
-        return context.text("claims-toast-confirmed")
-    if claim.state not in (claim_rows.WAITING, claim_rows.REJECTED, claim_rows.UNDERPAID):
-        return context.text("claims-toast-busy" if claim.is_under_way() else "claims-gone")
-    if claim.state == claim_rows.UNDERPAID and payment_marks.is_paid_back(
-        context.tx, claim.checkout_id
-    ):
-        return context.text("claims-toast-paid-back")
-    return _decide(context, claim, claim_rows.CONFIRMING, listed_in)
 
 
 def _decide(context: EventContext, claim: claim_rows.Claim, state: str, listed_in: str = "") -> str:
@@ -187,13 +182,21 @@ def _press_mark(
 
     The view of the payment is updated. An alert (`is_alert`) stays unchanged.
     """
-    mark = word.removesuffix(_UNDO)
+    tx, now, mark = context.tx, context.now, word.removesuffix(_UNDO)
     if word == PAID_BACK:
         claim = _claim(context, found)
         if claim and claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED):
             return context.text("claims-toast-busy")  # the sale's record would lose the mark
-    if not _mark(context, found, word):
+    is_new = (
+        payment_marks.set_mark(tx, found, mark, now)
+        if word == mark
+        else payment_marks.clear_mark(tx, found, mark)
+    )
+    if not is_new:
         return context.text("claims-toast-unchanged")
+    _audit_mark(context, found, word)
+    if mark == PAID_BACK:  # cards show the sums raised and earned
+        post_rows.refresh(context, found.link_id)
     if not is_alert:
         context.reply(_payment(context, _again(context, found)))
     payment = ":".join(found.key.words)
@@ -231,21 +234,6 @@ MARK_ACTIONS = {
     "hide-undo": "payment.words-shown",
 }
 """The action in the audit log for the word of each button that marks a payment."""
-
-
-def _mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -> bool:
-    """Store or remove a mark; return False if nothing changed."""
-    tx, now, mark = context.tx, context.now, word.removesuffix(_UNDO)
-    is_new = (
-        payment_marks.set_mark(tx, found, mark, now)
-        if word == mark
-        else payment_marks.clear_mark(tx, found, mark)
-    )
-    if is_new:
-        _audit_mark(context, found, word)
-    if is_new and mark == PAID_BACK:  # cards show the sums raised and earned
-        post_rows.refresh(context, found.link_id)
-    return is_new
 
 
 def _audit_mark(context: EventContext, found: payment_marks.FoundPayment, word: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -186,13 +185,11 @@ def _hour_rows(draft: drafts.SettingsDraft, seller: drafts.Seller) -> replies.Ro
 def fingerprint(draft: drafts.NewDraft, seller: drafts.Seller) -> str:
     """Return a checksum of a review, so that an old Create button creates nothing else."""
     values = [getattr(draft, field.attribute) for field in request_fields.FIELDS if field.attribute]
-    shown = (seller.destination, seller.profile.name, draft.choice, values)
-    return f"{zlib.crc32(repr(shown).encode()):08x}"
+    return seller_texts.fingerprint((seller.destination, seller.profile.name, draft.choice, values))
 
 
 def _review_rows(draft: drafts.NewDraft, seller: drafts.Seller) -> replies.Rows:
-    shown = fingerprint(draft, seller)
-    create = draft.button(seller.text("button-create"), "create", shown)
+    create = draft.button(seller.text("button-create"), "create", fingerprint(draft, seller))
     options = draft.button(seller.text("button-options"), "options")
     return ((create,), (options,))
 

@@ -352,19 +352,14 @@ def _take_time(
     return _save_setting(draft, flow.Setting("quiet", time), seller, saved)
 
 
-def _hours_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+def _time_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
+    """Save offered quiet hours (`1320-420`), or an offered minute of the summary (`480`)."""
+    first, *second = map(int, press.words[0].split("-"))
     if press.seller.zone is None:
-        return flow.ask_after_zone(press.draft, "quiet", press.seller)
-    start, end = map(int, press.words[0].split("-"))
-    is_sound = max(start, end) < _DAY and start != end
-    return _take_time(press.draft, (start, end), press.seller) if is_sound else None
-
-
-def _minute_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
-    if press.seller.zone is None:
-        return flow.ask_after_zone(press.draft, "summary", press.seller)
-    minute = int(press.words[0])
-    return _take_time(press.draft, minute, press.seller) if minute < _DAY else None
+        return flow.ask_after_zone(press.draft, "quiet" if second else "summary", press.seller)
+    if max(first, *second, 0) >= _DAY or second == [first]:
+        return None
+    return _take_time(press.draft, (first, second[0]) if second else first, press.seller)
 
 
 def _off_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | None:
@@ -377,8 +372,8 @@ def _off_pressed(press: flow.Press[drafts.SettingsDraft]) -> flow.FormResult | N
 
 SETTINGS_VERBS: dict[str, flow.PressHandler] = {
     "zone": press_zone,
-    "hours": _hours_pressed,
-    "minute": _minute_pressed,
+    "hours": _time_pressed,
+    "minute": _time_pressed,
     "off": _off_pressed,
     "clear": _clear_pressed,
     "offer": _offer_pressed,

@@ -389,8 +389,17 @@ def name_at_telegram(first_name: str, last_name: str) -> str | None:
 
 def settings(seller: drafts.Seller) -> replies.Reply:
     """Show the seller's destination, profile, zone and hours, with buttons to change them."""
-    language = seller.language
-    text, button = _destination(seller)
+    language, step = seller.language, ("settings", "destination")
+    if seller.paid_at.rails:
+        shown = "\n".join([seller.text("payout-settings"), *account_lines(seller)])
+        text = shown if seller.accounts else seller.text("payout-settings-none")
+        button = replies.text_button(language, "button-payout", "getpaid")
+    elif seller.destination is None:
+        text = seller.text("settings-none")
+        button = replies.text_button(language, "button-set-destination", *step)
+    else:
+        text = seller.text("settings", destination=replies.escaped(seller.destination))
+        button = replies.text_button(language, "button-change-destination", *step)
     rows = [(replies.text_button(language, "button-profile", "profile"),), (button,)]
     if name := seller.profile.name:
         text += "\n" + seller.text("settings-profile", name=replies.escaped(name))
@@ -404,20 +413,6 @@ def settings(seller: drafts.Seller) -> replies.Reply:
             text += "\n" + seller.text(f"settings-{name}", value=value)
         rows.append((replies.text_button(language, f"button-{name}", "settings", name),))
     return replies.Reply(text, tuple(rows))
-
-
-def _destination(seller: drafts.Seller) -> tuple[str, replies.Button]:
-    """Return where the money goes, and the button that changes it."""
-    language, step = seller.language, ("settings", "destination")
-    if seller.paid_at.rails:
-        shown = "\n".join([seller.text("payout-settings"), *account_lines(seller)])
-        text = shown if seller.accounts else seller.text("payout-settings-none")
-        return text, replies.text_button(language, "button-payout", "getpaid")
-    if seller.destination is None:
-        button = replies.text_button(language, "button-set-destination", *step)
-        return seller.text("settings-none"), button
-    text = seller.text("settings", destination=replies.escaped(seller.destination))
-    return text, replies.text_button(language, "button-change-destination", *step)
 
 
 def clock(minute: int) -> str:

@@ -7,11 +7,11 @@ may use the names for something else, so values of another form are ignored.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, field_validator
 
 from bot.chat.model import lenient, payment, request_spec
 from bot.core import errors
@@ -92,27 +92,6 @@ class RemoteRequest:
         if self.codes is None:
             return known is not None
         return known is None or self.codes.total > known.total
-
-
-@dataclass(frozen=True, slots=True)
-class ServerPayment:
-    """A payment as the server lists it."""
-
-    transaction_id: str
-    amount: Any
-    """The total for all `quantity` units. Raw, like `currency`: see `amount_of_payment`."""
-    currency: Any
-    completed_at: int | None
-    """Epoch ms."""
-    oversold: bool = False
-    payer: dict[str, Any] = field(default_factory=dict)
-    underpaid: bool = False
-    paid_by: payment.PaidBy | None = None
-    checkout_id: str | None = None
-    quantity: int = 1
-    words: parts.PayerWords = parts.NO_WORDS
-    is_hidden: bool = False
-    """The payer's words must not be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,46 +296,44 @@ def reaches_before(page: Sequence[SentItem], moment: int) -> bool:
 # Payments as servers send them, in lists and in webhooks.
 
 
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 class SentPayment(lenient.Sent):
-    """A payment; only the embedded service sends what follows `user_data`."""
+    """A payment; only the embedded service sends what follows `payer`."""
 
     transaction_id: lenient.Id
     amount: Any = None
-    currency_code: Any = None
+    """The total for all `quantity` units. Raw, like `currency`: see `amount_of_payment`."""
+    currency: Any = Field(default=None, alias="currencyCode")
     completed_at: lenient.TimeOrNone = None
     settlement: Any = None
-    oversold: lenient.IsTrue = False
-    user_data: Any = None
-    underpaid: lenient.IsTrue = False
+    oversold: lenient.IsTrue = Field(default=False, validate_default=True)
+    payer: Annotated[dict[str, Any], PlainValidator(_object)] = Field({}, alias="userData")
+    underpaid: lenient.IsTrue = Field(default=False, validate_default=True)
     paid_by: Annotated[payment.PaidBy | None, PlainValidator(payment.read_paid_by)] = None
     checkout_id: lenient.IdOrNone = None
     quantity: lenient.Quantity = 1
     name: payment.NameOrNone = None
     message: payment.MessageOrNone = None
-    message_hidden: lenient.IsTrue = False
+    is_hidden: lenient.IsTrue = Field(default=False, alias="messageHidden")
+    """The payer's words must not be shown."""
+
+    @field_validator("oversold", "underpaid")
+    @classmethod
+    def _or_settled_so(cls, value: Any, info: ValidationInfo) -> bool:
+        return value is True or info.data.get("settlement") == info.field_name
 
     @property
-    def facts(self) -> ServerPayment:
-        """Return the payment for the chat."""
-        return ServerPayment(
-            transaction_id=self.transaction_id,
-            amount=self.amount,
-            currency=self.currency_code,
-            completed_at=self.completed_at,
-            oversold=self.oversold or self.settlement == "oversold",
-            payer=self.user_data if isinstance(self.user_data, dict) else {},
-            underpaid=self.underpaid or self.settlement == "underpaid",
-            paid_by=self.paid_by,
-            checkout_id=self.checkout_id,
-            quantity=self.quantity,
-            words=parts.PayerWords(self.name, self.message),
-            is_hidden=self.message_hidden,
-        )
+    def words(self) -> parts.PayerWords:
+        """Return the payer's name and message."""
+        return parts.PayerWords(self.name, self.message)
 
 
-def read_payment(data: object) -> ServerPayment:
+def read_payment(data: object) -> SentPayment:
     """Parse a payment of a list. Raises BadAnswer."""
-    return lenient.read(SentPayment, data, "payment").facts
+    return lenient.read(SentPayment, data, "payment")
 
 
 def amount_of_payment(

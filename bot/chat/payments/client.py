@@ -151,7 +151,7 @@ class Client:
 
     async def payment_pages(
         self, request_id: str
-    ) -> AsyncGenerator[list[remote_request.ServerPayment], None]:
+    ) -> AsyncGenerator[list[remote_request.SentPayment], None]:
         """Yield a request's payments, newest first, at most `PAGE` at a time.
 
         The interface has no such call: without it, NotFound or MethodNotAllowed is raised.

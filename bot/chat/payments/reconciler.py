@@ -210,7 +210,7 @@ class Reconciler:
 
     async def _fetch_unknown(
         self, request_id: str, missing: int
-    ) -> list[remote_request.ServerPayment]:
+    ) -> list[remote_request.SentPayment]:
         """Fetch the unknown payments, newest first, until `missing` of them are found.
 
         Payments made from now on don't count as missing, and neither do underpaid payments, which

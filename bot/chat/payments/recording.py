@@ -22,7 +22,7 @@ from bot.interface import parts
 
 
 def payment_of(
-    paid: remote_request.ServerPayment, request_id: str, link: link_rows.PaymentLink
+    paid: remote_request.SentPayment, request_id: str, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
     """Return the payment to record for a payment that its server reports, by webhook or in a list.
 

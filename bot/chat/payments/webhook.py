@@ -108,7 +108,7 @@ class Receiver:
         sent = _read(SentPaymentEvent, data)
         _check_request(sent.payment_request_id, link)
         payment = replace(
-            recording.payment_of(sent.facts, sent.payment_request_id, link),
+            recording.payment_of(sent, sent.payment_request_id, link),
             reserved_units=_units(sent.reserved_units, link) or 0,
             codes_waiting=sent.codes_waiting or 0,
         )
