@@ -43,6 +43,13 @@ async def underpay(steps: ClaimSteps, amount: float = 1, **fields: Any) -> Messa
     return steps.newest
 
 
+async def accept(steps: ClaimSteps) -> Message:
+    """Accept underpaid money; return its alert."""
+    alert = await underpay(steps)
+    await steps.press(alert, ACCEPT)
+    return alert
+
+
 async def sell(steps: ClaimSteps, amount: float = 1) -> None:
     """Report that the money is a sale."""
     await steps.pay(paidBy=by_wallet(amount))
@@ -79,8 +86,7 @@ async def test_accepted_money_is_confirmed_and_the_sales_alert_takes_its_place(
 
 
 async def test_the_sale_may_be_reported_before_the_service_answers(steps: ClaimSteps) -> None:
-    alert = await underpay(steps)
-    await steps.press(alert, ACCEPT)
+    alert = await accept(steps)
     await sell(steps)
     sold = alert.text
     assert await steps.answer() == []
@@ -187,8 +193,7 @@ async def test_payments_offers_what_can_be_done_with_underpaid_money(steps: Clai
 
 
 async def test_a_service_that_is_down_is_asked_until_it_answers(steps: ClaimSteps) -> None:
-    alert = await underpay(steps)
-    await steps.press(alert, ACCEPT)
+    alert = await accept(steps)
     await steps.answer(DOWN)
     assert "I'll keep trying to pass on your answer about Stickers" in steps.newest.text
     steps.chat.clock.advance(120)
@@ -197,8 +202,7 @@ async def test_a_service_that_is_down_is_asked_until_it_answers(steps: ClaimStep
 
 
 async def test_after_a_day_the_money_can_be_accepted_again(steps: ClaimSteps) -> None:
-    alert = await underpay(steps)
-    await steps.press(alert, ACCEPT)
+    alert = await accept(steps)
     await steps.answer(DOWN)
     steps.chat.clock.advance(DAY)
     await steps.answer(DOWN)
@@ -209,8 +213,7 @@ async def test_after_a_day_the_money_can_be_accepted_again(steps: ClaimSteps) ->
 
 
 async def test_a_refusal_leaves_the_money_as_it_is(steps: ClaimSteps) -> None:
-    alert = await underpay(steps)
-    await steps.press(alert, ACCEPT)
+    alert = await accept(steps)
     await steps.answer(WRONG_STATE, checkout("opening"))
     assert "didn't accept your answer about Stickers" in steps.newest.text
     assert labels(alert) == [ACCEPT, DETAILS, CARD]
@@ -219,8 +222,7 @@ async def test_a_refusal_leaves_the_money_as_it_is(steps: ClaimSteps) -> None:
 
 async def test_a_server_without_checkouts_ends_the_offer(steps: ClaimSteps) -> None:
     """Such as another one that the operator has connected since."""
-    alert = await underpay(steps)
-    await steps.press(alert, ACCEPT)
+    alert = await accept(steps)
     await steps.answer(NOT_FOUND)
     assert "no longer has this payment for Stickers" in steps.newest.text
     assert alert.buttons == []
@@ -252,8 +254,7 @@ async def test_underpaid_money_has_no_other_button_of_a_claim(steps: ClaimSteps,
 
 
 async def test_accepted_money_is_counted_once(steps: ClaimSteps) -> None:
-    alert = await underpay(steps)
-    await steps.press(alert, ACCEPT)
+    await accept(steps)
     await steps.answer(checkout("paid"))
     await sell(steps)
     await underpay(steps)

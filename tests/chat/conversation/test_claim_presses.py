@@ -6,6 +6,7 @@ import pytest
 
 from bot.chat.store import claim_rows
 from bot.core.text.translations import t
+from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
 from tests.support.claim_steps import DOWN, WRONG_STATE, ClaimSteps, checkout
 from tests.support.http_peers import http_response
@@ -19,6 +20,21 @@ HOW = (
     "The payer says they've sent it by bank transfer. Look for this payment in your bank account,"
     " then tap a button."
 )
+
+
+async def confirm(steps: ClaimSteps) -> Message:
+    """Report a claim, and confirm it; return its message."""
+    asked = await steps.claim()
+    await steps.press(asked, RECEIVED)
+    return asked
+
+
+async def reject(steps: ClaimSteps) -> Message:
+    """Report a claim, and reject it; return its message."""
+    asked = await steps.claim()
+    for button in (MISSING, SURE):
+        await steps.press(asked, button)
+    return asked
 
 
 async def test_a_claim_asks_with_amount_reference_and_two_buttons(steps: ClaimSteps) -> None:
@@ -57,8 +73,7 @@ async def test_received_is_confirmed_and_its_alert_takes_the_place_of_the_claim(
 async def test_the_webhook_of_the_payment_may_be_faster_than_the_answer(
     steps: ClaimSteps,
 ) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     await steps.pay()
     alert = asked.text
     assert await steps.answer() == []
@@ -83,8 +98,7 @@ async def test_a_claim_of_a_quiet_link_is_asked_and_settled_without_a_sound(
 
 
 async def test_a_confirmation_counts_as_a_delivered_alert(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    await confirm(steps)
     await steps.answer(checkout("paid"))
     await steps.pay()
     (row,) = steps.chat.rows("listings")
@@ -92,8 +106,7 @@ async def test_a_confirmation_counts_as_a_delivered_alert(steps: ClaimSteps) -> 
 
 
 async def test_an_alert_whose_claim_was_deleted_is_a_new_message(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    await confirm(steps)
     await steps.answer(checkout("paid"))
     gone = {"code": 400, "description": "Bad Request: message to edit not found"}
     steps.cards.fault("error", method="editMessageText", **gone)
@@ -121,9 +134,7 @@ async def test_not_received_asks_once_more_and_tells_what_the_payer_sees(
 
 
 async def test_a_late_transfer_can_still_be_confirmed(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    for button in (MISSING, SURE):
-        await steps.press(asked, button)
+    asked = await reject(steps)
     await steps.answer(checkout("rejected"))
     await steps.press(asked, ARRIVED)
     assert await steps.answer(checkout("oversold")) == [("POST", "confirm")]
@@ -157,8 +168,7 @@ async def test_nobody_else_decides_a_claim(steps: ClaimSteps, pat: Person) -> No
 
 
 async def test_a_service_that_is_down_is_asked_until_it_answers(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     await steps.answer(DOWN)
     assert "I'll keep trying to pass on your answer about Stickers" in steps.newest.text
     number = len(steps.messages)
@@ -172,8 +182,7 @@ async def test_a_service_that_is_down_is_asked_until_it_answers(steps: ClaimStep
 
 
 async def test_after_a_day_the_seller_is_asked_to_answer_again(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     await steps.answer(DOWN)
     steps.chat.clock.advance(DAY)
     await steps.answer(DOWN)
@@ -184,9 +193,7 @@ async def test_after_a_day_the_seller_is_asked_to_answer_again(steps: ClaimSteps
 
 @pytest.mark.parametrize("state", ["paid", "late", "oversold"])
 async def test_what_was_paid_elsewhere_is_not_rejected(steps: ClaimSteps, state: str) -> None:
-    asked = await steps.claim()
-    for button in (MISSING, SURE):
-        await steps.press(asked, button)
+    asked = await reject(steps)
     calls = await steps.answer(WRONG_STATE, checkout(state))
     assert calls == [("POST", "reject"), ("GET", "c1")]
     assert "has already been recorded as received" in steps.newest.text
@@ -194,25 +201,21 @@ async def test_what_was_paid_elsewhere_is_not_rejected(steps: ClaimSteps, state:
 
 
 async def test_what_lapsed_meanwhile_can_still_be_confirmed(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    for button in (MISSING, SURE):
-        await steps.press(asked, button)
+    asked = await reject(steps)
     await steps.answer(WRONG_STATE, checkout("lapsed"))
     assert "nothing left to reject" in steps.newest.text
     assert [button["text"] for button in asked.buttons] == [ARRIVED]
 
 
 async def test_a_claim_that_the_service_no_longer_has_is_closed(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     await steps.answer(http_response(404, {"code": "notFound", "message": "No.", "info": []}))
     assert asked.buttons == []
     assert "can't be confirmed or rejected" in steps.newest.text
 
 
 async def test_a_refusal_leaves_the_claim_as_it_was(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     await steps.answer(http_response(401, {"code": "unauthorized", "message": "No.", "info": []}))
     assert "only this bot's operator can fix that" in steps.newest.text
     assert [button["text"] for button in asked.buttons] == [RECEIVED, MISSING]
@@ -264,8 +267,7 @@ async def test_a_claim_is_found_by_its_reference_as_statements_write_it(
 
 
 async def test_a_crash_while_the_service_is_asked_loses_no_answer(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     steps.jobs.crash()
     assert await steps.answer(checkout("paid")) == [("POST", "confirm")]
     assert "You confirmed" in asked.text
@@ -274,8 +276,7 @@ async def test_a_crash_while_the_service_is_asked_loses_no_answer(steps: ClaimSt
 async def test_a_job_that_was_set_aside_returns_the_decision_to_the_seller(
     steps: ClaimSteps,
 ) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     (message,) = steps.jobs.claim()
     steps.chat.db.run(lambda tx: steps.jobs.handler.on_dead_letter(tx, message))
     await steps.cards.work()
@@ -294,8 +295,7 @@ async def test_a_claim_of_a_deleted_link_can_still_be_decided(steps: ClaimSteps)
 
 
 async def test_a_claim_made_again_keeps_a_confirmation_under_way(steps: ClaimSteps) -> None:
-    asked = await steps.claim()
-    await steps.press(asked, RECEIVED)
+    asked = await confirm(steps)
     await steps.claim(claimedAt="2027-01-15T09:00:00Z")
     assert steps.messages == [asked]
     assert await steps.answer(checkout("paid")) == [("POST", "confirm")]

@@ -15,6 +15,7 @@ from bot.chat.store import link_rows, payment_marks
 from bot.chat.store.payment_rows import RevenueTotals, revenue_totals
 from bot.core.database.database import Transaction
 from bot.core.text.translations import t
+from bot.sandbox.world.model import Message
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import REQUEST_ID, STICKERS
 from tests.support.claim_steps import DOWN, ClaimSteps
@@ -32,10 +33,22 @@ def sums(steps: ClaimSteps) -> RevenueTotals:
     return steps.chat.db.run(lambda tx: revenue_totals(tx, row["id"]))
 
 
-async def test_a_payment_is_marked_as_paid_back_with_a_note(steps: ClaimSteps) -> None:
+async def facts_of(steps: ClaimSteps) -> Message:
+    """Report a payment; return the message with its details."""
     await steps.pay()
     await steps.press(steps.newest, DETAILS)
-    facts = steps.newest
+    return steps.newest
+
+
+async def send_without_note(steps: ClaimSteps) -> None:
+    """Report a payment, and mark it as sent."""
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+
+
+async def test_a_payment_is_marked_as_paid_back_with_a_note(steps: ClaimSteps) -> None:
+    facts = await facts_of(steps)
     assert "To pay it back, make a transfer" in facts.text
     await steps.press(facts, BACK)
     assert "↩ Paid back Fri, 15 Jan 2027, 08:00" in facts.text
@@ -49,18 +62,14 @@ async def test_a_payment_is_marked_as_paid_back_with_a_note(steps: ClaimSteps) -
 
 
 async def test_a_payment_shown_alone_has_the_whole_note(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    await steps.press(steps.newest, BACK)
+    await steps.press(await facts_of(steps), BACK)
     note = "Returned. " * 19 + "Thank you!"
     await steps.says(note)
     assert f"📝 {note}" in (await steps.says("/find K7F290XM")).text
 
 
 async def test_the_note_can_be_skipped(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    await steps.press(steps.newest, BACK)
+    await steps.press(await facts_of(steps), BACK)
     question = steps.newest
     await steps.press(question, SKIP)
     assert question.text == t("en", "claims-note-skipped")
@@ -70,9 +79,7 @@ async def test_the_note_can_be_skipped(steps: ClaimSteps) -> None:
 
 
 async def test_a_mistake_can_be_undone(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    facts = steps.newest
+    facts = await facts_of(steps)
     await steps.press(facts, BACK)
     await steps.says("By transfer")
     await steps.press(facts, UNDO)
@@ -101,18 +108,6 @@ async def test_cards_show_the_raised_sum_at_once_without_a_call_of_the_service(
         await cards.work_later(10)
         assert sum_of in shared.text
     assert steps.jobs.peer.calls == []
-
-
-async def test_a_second_tap_marks_nothing_twice(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    facts = steps.newest
-    data = {button["text"]: button["callback_data"] for button in facts.buttons}
-    await steps.press(facts, BACK)
-    steps.seller.press_old(facts, data[BACK])
-    await steps.chat.take()
-    assert steps.chat.answers[-1].text == t("en", "claims-toast-unchanged")
-    assert sums(steps).returned_count == 1
 
 
 async def test_oversold_money_that_was_paid_back_is_not_owed_any_more(
@@ -239,9 +234,7 @@ async def test_sent_with_a_tracking_number_reaches_the_buyer_in_one_message(
 
 
 async def test_without_an_address_it_stands_on_the_receipt(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, SENT)
-    await steps.press(steps.newest, SKIP)
+    await send_without_note(steps)
     await steps.answer(MARKED)
     assert bodies(steps) == [{"sent": {}, "notifyPayer": True}]
     assert "left no email address, so they'll only see it on their receipt" in steps.newest.text
@@ -331,9 +324,7 @@ async def test_a_buyer_who_blocked_the_bot_gets_the_email(steps: ClaimSteps, pat
 
 
 async def test_the_seller_reads_once_who_hears_of_it(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, SENT)
-    await steps.press(steps.newest, SKIP)
+    await send_without_note(steps)
     await steps.answer(EMAILED)
     number = len(steps.messages)
     steps.chat.clock.advance(NOTE_TIME / 1000)
@@ -346,9 +337,7 @@ async def test_a_mark_stands_where_the_question_for_its_note_is_cancelled(
     steps: ClaimSteps, *, comes_later: bool
 ) -> None:
     """Also by the button of a question that was left; otherwise the buyer hears of it at once."""
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    await steps.press(steps.newest, BACK)
+    await steps.press(await facts_of(steps), BACK)
     if comes_later:
         steps.chat.clock.advance(25 * 3600)
         await steps.press(await steps.says("Hello"), t("en", "button-cancel"))
@@ -380,9 +369,7 @@ async def test_a_mark_that_is_taken_back_asks_for_no_note_any_more(steps: ClaimS
 
 
 async def test_a_mark_that_is_taken_back_is_so_at_the_service(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    facts = steps.newest
+    facts = await facts_of(steps)
     await steps.press(facts, SENT)
     assert "📦 Sent Fri, 15 Jan 2027" in facts.text
     await steps.press(facts, UNSENT)
@@ -395,9 +382,7 @@ async def test_a_mark_that_is_taken_back_is_so_at_the_service(steps: ClaimSteps)
 async def test_a_mark_set_while_the_service_takes_the_former_one_back_is_news_once_it_is_there(
     steps: ClaimSteps,
 ) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    facts = steps.newest
+    facts = await facts_of(steps)
     await steps.press(facts, SENT)
     await steps.press(steps.newest, SKIP)
     await steps.answer(EMAILED)
@@ -417,9 +402,7 @@ async def test_a_mark_set_while_the_service_takes_the_former_one_back_is_news_on
 
 
 async def test_paid_back_reaches_the_service(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, DETAILS)
-    await steps.press(steps.newest, BACK)
+    await steps.press(await facts_of(steps), BACK)
     await steps.press(steps.newest, SKIP)
     assert await steps.answer(EMAILED) == [("PUT", "t1")]
     assert bodies(steps) == [{"paidBack": {}, "notifyPayer": True}]
@@ -427,9 +410,7 @@ async def test_paid_back_reaches_the_service(steps: ClaimSteps) -> None:
 
 
 async def test_a_service_that_is_down_gets_the_mark_later(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, SENT)
-    await steps.press(steps.newest, SKIP)
+    await send_without_note(steps)
     await steps.answer(DOWN)
     assert "I'll keep trying to pass it on" in steps.newest.text
     steps.chat.clock.advance(60)
@@ -449,9 +430,7 @@ async def test_a_mark_is_given_up_after_days(steps: ClaimSteps) -> None:
 
 
 async def test_a_service_without_the_call_keeps_the_mark_local(steps: ClaimSteps) -> None:
-    await steps.pay()
-    await steps.press(steps.newest, SENT)
-    await steps.press(steps.newest, SKIP)
+    await send_without_note(steps)
     await steps.answer(NOT_FOUND)
     assert "can't pass it on to the buyer" in steps.newest.text
 

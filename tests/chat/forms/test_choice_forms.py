@@ -14,7 +14,7 @@ from bot.chat.forms.form import ExistingRequest, duplicate, edit_form
 from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.forms.request_fields import MENU
 from bot.chat.forms.shares_and_amounts import read_amounts, usual_choice
-from bot.chat.forms.typed_text import AmbiguousAmount, Price
+from bot.chat.forms.typed_text import Price
 from bot.chat.model.drafts import PayoutService, Seller
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import spelled
@@ -196,13 +196,6 @@ def test_a_fixed_price_takes_the_place_of_a_choice() -> None:
     talk.press("open", "amount").say("7 EUR")
     assert talk.form.choice is None
     assert "✓ Amount: €7.00" in shown(talk)
-
-
-def test_a_create_button_of_another_choice_creates_nothing() -> None:
-    talk = form_at_step("review", "donation")
-    (create,) = (action for action in talk.offered if action[2] == "create")
-    talk.press("open", "amount").say("5+ USD").press("done")
-    assert talk.press(*create[2:]).specs == []
 
 
 def test_a_duplicate_has_the_choice() -> None:
@@ -420,17 +413,6 @@ def test_a_price_stays_one_price(text: str) -> None:
     price = read_amounts(text, None)
     assert isinstance(price, Price)
     assert price.choice is None
-
-
-def test_a_price_with_two_readings_is_still_asked_about() -> None:
-    assert isinstance(read_amounts("1.000 EUR", None), AmbiguousAmount)
-
-
-@pytest.mark.parametrize("text", ["5/10 EUR", "3+ EUR", "3-10 EUR", "€3+ 5/10"])
-def test_at_another_service_a_choice_gets_a_plain_answer(text: str) -> None:
-    problem = read_amounts(text, None, may_choose=False)
-    assert isinstance(problem, Problem)
-    assert problem.key == "problem-choice-elsewhere"
 
 
 @pytest.mark.parametrize("currency", sorted(currencies()))

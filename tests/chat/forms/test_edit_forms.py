@@ -13,7 +13,6 @@ from bot.chat.forms.form import (
     ExistingRequest,
     duplicate,
     edit_form,
-    new_form,
     reopen,
     resume_offer,
     take_picture,
@@ -26,7 +25,6 @@ from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import RequestSpec, Share
 from tests.support.form_harness import (
     BERLIN,
-    FORM,
     KNOWN,
     NOW,
     OTHER,
@@ -200,13 +198,6 @@ def test_a_refusal_leads_to_the_step_of_its_option(field: str, step: str) -> Non
     assert "didn't accept this: No" in talk.last
 
 
-@pytest.mark.parametrize("field", ["receivers", "receivers.0.destination", "receivers.0"])
-def test_a_refusal_of_the_only_receiver_leads_to_the_destination(field: str) -> None:
-    talk = Talk(KNOWN)
-    talk.take(reopen(PLAIN, OTHER, field, "No", talk.seller))
-    assert talk.step == "destination"
-
-
 def setting(step: str, seller: Seller = SETTLED, talk: Talk | None = None) -> Talk:
     talk = talk or Talk(seller)
     talk.take(settings_form(step, OTHER, talk.seller, talk.draft))
@@ -287,11 +278,8 @@ def test_a_short_form_left_long_ago_is_offered_again() -> None:
     assert talk.press_label("Continue").say("Tea").changes == [Change(LINK, "name", "Tea")]
 
 
-def test_new_and_start_offer_the_form_under_way() -> None:
+def test_start_offers_the_form_under_way() -> None:
     talk = left()
-    talk.take(new_form(talk.draft, OTHER, talk.seller))
-    assert talk.form.id == FORM
-    assert "You've already started a payment link: Coffee." in talk.last
     hello = start_reply(KNOWN, new=False, offer=resume_offer(talk.draft, KNOWN))
     assert "You've already started a payment link: Coffee." in check(hello)
     assert resume_offer(None, KNOWN) is resume_offer(form_at_step("kind").draft, KNOWN) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -11,6 +12,7 @@ from bot.chat.forms.form import take_picture
 from bot.chat.forms.request_fields import OPTIONS
 from bot.chat.model.drafts import Seller
 from bot.chat.model.request_spec import PAYER_FIELDS, Share
+from bot.interface.parts import AmountChoice
 from tests.support.form_harness import (
     BERLIN,
     FORM,
@@ -302,6 +304,7 @@ CHANGED = [
     {"description": "Hot"}, {"instrument": "BTC"}, {"image": "1" * 24}, {"receivers": ()},
     {"starts_at": None}, {"ends_at": None}, {"payer_fields": PAYER_FIELDS}, {"redirect_url": None},
     {"email": "ben@example.org"}, {"units": 11}, {"name": "Tea"}, {"kind": "donation"},
+    {"amount": Decimal(6)}, {"choice": AmountChoice(Decimal(5))},
 ]  # fmt: skip
 
 
@@ -351,6 +354,8 @@ def test_a_photo_for_a_form_that_has_ended_gets_no_reply() -> None:
         ("instrument", "XXX"), ("ask", "name", "on"), ("ask", "email"), ("zone", "Mars/Base"),
         ("moment", "ends", "99999999999999"), ("moment", "end", "1800000060000"),
         ("moment", "ends", "x"), ("hours", "1-2"), ("minute", "5"), ("off", "quiet"),
+        ("kind",), ("kind", "gift"), ("amount",), ("amount", "NaN"), ("amount", "5", "XXX"),
+        ("currency", "XXX"), ("back", "nowhere"), ("fly",),
     ],
     ids=":".join,
 )  # fmt: skip

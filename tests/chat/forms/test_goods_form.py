@@ -101,11 +101,6 @@ def test_several_lines_are_asked_about_and_may_be_codes() -> None:
     assert "First code: A1, last code: B2" in talk.last
 
 
-def test_several_lines_may_be_one_text() -> None:
-    talk = open_option("goods").say("Dear Mia,\nhere it is").press_label("One text")
-    assert talk.form.goods == Goods(TEXT, text="Dear Mia,\nhere it is")
-
-
 def code_lines(first: int, count: int, length: int) -> str:
     """Write different codes, one a line."""
     return "\n".join(f"{number:0{length}}" for number in range(first, first + count))
@@ -349,11 +344,7 @@ def test_codes_stand_one_a_line_and_count_once(
     [
         ("", "problem-goods-empty", {}),
         (" \n\t\n", "problem-goods-empty", {}),
-        (
-            "A1\n" + "x" * 501,
-            "problem-goods-code-long",
-            {"line": 2, "length": 501, "most": 500},
-        ),
+        ("A1\n" + "x" * 501, "problem-goods-code-long", {"line": 2, "length": 501, "most": 500}),
         ("A1\nB\x002", "problem-goods-code-control", {"line": 2}),
         (
             "\n".join(map(str, range(MOST_CODES + 1))),

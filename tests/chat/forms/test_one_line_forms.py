@@ -288,6 +288,8 @@ FIELDS = [
     ("product.name", "name"),
     ("receivers[0].destination", "destination"),
     ("receivers.0.destination", "destination"),
+    ("receivers.0", "destination"),
+    ("receivers", "destination"),
     ("receivers.0.sendAmount", "amount"),
     ("receivers[12].sendAmount", "amount"),
     ("instrumentCurrencyCode", "currency"),
@@ -378,6 +380,7 @@ def test_any_words_without_a_form_are_answered_by_the_menu() -> None:
     talk = Talk(KNOWN).give(MessageInput("x" * 4096))
     assert talk.draft is None
     assert talk.last.startswith("I'm not sure what to do with that.")
+    assert ("new",) in talk.offered
 
 
 @pytest.mark.parametrize(
