@@ -179,7 +179,6 @@ def handle_message(context: EventContext, event: events.MessageEvent) -> None:
 
 
 def _take_message(context: EventContext, event: events.MessageEvent) -> flow.FormResult:
-    """Return the result of a message that is not a command."""
     if context.draft is None and context.may_create:
         offer = one_line.offer_line(
             event.text, link_rows.short_id(6), context.seller, event.enclosure

@@ -283,5 +283,4 @@ def _must_be_erased(event: events.Event | None, draft: drafts.Draft | None) -> b
 
 
 def _form_answered(event: events.MessageEvent, draft: drafts.Draft | None) -> drafts.Draft | None:
-    """Return the form that a message may answer; None if it is a command."""
     return draft if event.command is None else None

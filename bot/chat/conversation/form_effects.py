@@ -134,7 +134,6 @@ def _fetch_photo(context: EventContext, result: flow.FormResult, file_id: str) -
 
 
 def _create(context: EventContext, spec: request_spec.RequestSpec) -> None:
-    """Store a request and queue its creation at the service."""
     person = context.person
     seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
     if spec.image is not None:

@@ -364,7 +364,6 @@ def resend_undelivered(context: EventContext, _: replies.Action) -> str:
 
 
 def _alert_lines(alert: queries.StoredMessage, context: EventContext) -> list[str]:
-    """Return a line for each request with payments in an alert."""
     zone, language = context.seller.zone, context.seller.language
     at = moments.short_text(alert.created_at, zone, language, with_zone=not zone)
     if alert.state == queries.DEAD:

@@ -181,11 +181,6 @@ def take_text(draft: drafts.RequestDraft, text: str, seller: drafts.Seller) -> f
     return _after([*notes, *_doubled(codes, seller)], _choose(draft, readings, seller))
 
 
-def take_codes(draft: drafts.CodesDraft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a text as more codes."""
-    return _add(draft, read_codes(text), seller)
-
-
 def take_file(
     draft: drafts.RequestDraft | drafts.CodesDraft, file: drafts.Attachment, seller: drafts.Seller
 ) -> flow.FormResult:
@@ -216,7 +211,7 @@ def receive(
     if found.problem is not None:
         return flow.ask_again(draft, replies.Problem(found.problem), seller)
     if isinstance(draft, drafts.CodesDraft):
-        return _add(draft, found.codes or replies.Problem("problem-goods-no-list"), seller)
+        return add_codes(draft, found.codes or replies.Problem("problem-goods-no-list"), seller)
     notes = [seller.text("goods-no-caption")] if found.has_words else []
     if isinstance(found.codes, replies.Problem):  # codes never go to everyone without a question
         notes = [found.codes.text(seller.language), *notes]
@@ -227,7 +222,6 @@ def receive(
 
 
 def _doubled(codes: CodeList | replies.Problem | None, seller: drafts.Seller) -> list[str]:
-    """Return a note about repeated codes, if there are any."""
     note = codes.note(seller.language) if isinstance(codes, CodeList) else None
     return [note] if note else []
 
@@ -259,7 +253,7 @@ def _set(
     return flow.take_value(replace(draft, readings=()), request_fields.GOODS, goods, seller)
 
 
-def _add(
+def add_codes(
     draft: drafts.CodesDraft, codes: CodeList | replies.Problem, seller: drafts.Seller
 ) -> flow.FormResult:
     """End the form with the codes to add."""

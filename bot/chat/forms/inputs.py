@@ -29,7 +29,7 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
         case drafts.PayoutDraft():
             return seller_forms.take_payout_text(draft, text, seller)
         case drafts.CodesDraft():
-            return goods_form.take_codes(draft, text, seller)
+            return goods_form.add_codes(draft, goods_form.read_codes(text), seller)
         case drafts.NoteDraft():
             note = typed_text.read_line(text, draft.step, fields.MAX_NOTE)
             if isinstance(note, replies.Problem):
@@ -266,7 +266,6 @@ def _open_pressed(press: flow.Press[drafts.NewDraft]) -> flow.FormResult | None:
 
 
 def _ask_pressed(press: flow.Press[drafts.NewDraft]) -> flow.FormResult | None:
-    """Add or remove one thing that payers are asked for."""
     draft, seller, (asked, wanted) = press.draft, press.seller, press.words
     if flow.unanswered_step(draft, seller) is not None:
         return flow.go_on(draft, seller)

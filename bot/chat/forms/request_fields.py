@@ -58,7 +58,6 @@ def _moment(*, end: bool) -> Callable[[field.Typed], Any]:
 
 
 def _check_units(draft: drafts.RequestDraft, units: int) -> replies.Problem | None:
-    """Refuse to remove more units than are left."""
     if draft.form == "edit" and units > (draft.units or units):
         return replies.Problem("problem-units-left", {"left": draft.units})
     return None
@@ -411,7 +410,6 @@ def read_draft(text: str) -> drafts.Draft | None:
 
 
 def _is_sound(draft: drafts.Draft) -> bool:
-    """True if a draft's attributes are consistent."""
     steps = STEPS[draft.form]
     if draft.step not in steps or not (draft.paused is None or _is_sound(draft.paused)):
         return False

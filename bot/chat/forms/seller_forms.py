@@ -132,7 +132,6 @@ def _step(field: str) -> str:
 
 
 def _keep_pressed(press: flow.Press[drafts.PayoutDraft]) -> flow.FormResult | None:
-    """Keep this field's answer, and ask for the next field."""
     draft, seller, field = press.draft, press.seller, payout.PAYOUT_STEPS.get(press.draft.step)
     if field not in [answer.field for answer in draft.answers]:
         return None

@@ -160,7 +160,6 @@ def _currency(names: list[str], default: str | None) -> str | replies.Problem:
 
 
 def _amounts(numbers: Iterable[str], currency: str | None) -> list[Decimal] | replies.Problem:
-    """Return the amounts, each parsed like a price."""
     amounts = []
     for number in numbers:
         price = typed_text.read_price(number, currency)
@@ -205,7 +204,6 @@ def _quoted(**amounts: Decimal) -> dict[str, object]:
 
 
 def _examples(currency: str | None) -> dict[str, object]:
-    """Return an example of a price, and an example of suggestions."""
     single = typed_text.example_price(currency)
     number, _, code = single.partition(" ")
     several = "/".join(f"{Decimal(number) * factor:f}" for factor in (1, 2, 4))

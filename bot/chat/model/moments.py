@@ -345,7 +345,6 @@ def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
 
 
 def _at(parts: time_words.TimeParts, day: date, question: _Question) -> Iterator[int]:
-    """Yield the possible moments of the parts on a day."""
     midnight = datetime.combine(day, time.min)
     for minutes in _minutes(parts, question):
         shown = midnight + timedelta(minutes=minutes)

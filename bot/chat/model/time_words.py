@@ -232,7 +232,6 @@ def _in_part_of_day(parts: TimeParts) -> TimeParts:
 
 
 def _all_readings(line: str) -> set[TimeParts]:
-    """Return the readings of a line, without repetitions."""
     readings_to: defaultdict[int, set[TimeParts]] = defaultdict(set, {0: {TimeParts()}})
     for start in range(len(line)):
         if start not in readings_to:
@@ -260,7 +259,6 @@ def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
 
 
 def _is_whole(parts: TimeParts) -> bool:
-    """True if the parts form a consistent time."""
     day = (parts.date, parts.days, parts.weekday) != (None, None, None)
     if parts.date and parts.days is not None:
         return False
@@ -384,7 +382,6 @@ def _shapes() -> list[Shape]:
 
 @cache
 def _vocabulary() -> dict[str, list[TimeParts]]:
-    """Return all known words, with their meanings."""
     meanings: dict[str, list[TimeParts]] = {}
     for words, parts in (
         *(([word], TimeParts(days=days)) for word, days in DAYS.items()),
