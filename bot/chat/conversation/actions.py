@@ -185,13 +185,8 @@ def _take_message(context: EventContext, event: events.MessageEvent) -> flow.For
         )
         if offer is not None:
             return offer
-    if context.draft is not None and event.file is not None:
-        result = form.take_file(context.draft, event.file, context.seller, context.now)
-        if result is not None:
-            return result
-    text = event.text
-    if context.draft is not None and goods_form.takes_goods(context.draft):
-        text = event.linked or text
+    is_for_buyers = goods_form.takes_goods(context.draft)
+    text = event.linked or event.text if is_for_buyers else event.text
     return form.take_message(context.draft, text, event.enclosure, context.seller, context.now)
 
 

@@ -189,10 +189,14 @@ def take_message(
         has_file = sent is not None and (sent.photo or sent.file) is not None
         key = "file-first" if has_file else "not-understood"
         return flow.FormResult(None, (Reply(seller.text(key), questions.menu(seller.language)),))
-    if offer := _offer_again(draft, seller, now):
-        return offer
+    is_old = draft.touched_at is not None and now - draft.touched_at > LATE_AFTER
+    if draft.must_resume or is_old:
+        prompt = questions.resume_prompt(draft, seller)
+        return flow.FormResult(replace(draft, must_resume=True), (prompt,))
     if sent is None:
         return inputs.take_text(draft, text, seller, now)
+    if sent.file is not None and goods_form.takes_goods(draft):
+        return goods_form.take_file(draft, sent.file, seller)
     if isinstance(draft, drafts.NewDraft):
         return _take_enclosed(draft, text, sent, seller, now)
     if sent.photo and draft.step in (request_fields.PICTURE.name, seller_forms.PHOTO_STEP):
@@ -228,24 +232,6 @@ def _take_enclosed(
     if sent.file and is_kept and after and after.step != request_fields.FILE_STEP:
         return flow.with_note(result, seller.text("file-later"))
     return result
-
-
-def take_file(
-    draft: drafts.Draft, file: drafts.Attachment, seller: drafts.Seller, now: int
-) -> flow.FormResult | None:
-    """Take a file for buyers; return None if the form's question asks for something else."""
-    if not goods_form.takes_goods(draft):
-        return None
-    return _offer_again(draft, seller, now) or goods_form.take_file(draft, file, seller)
-
-
-def _offer_again(draft: drafts.Draft, seller: drafts.Seller, now: int) -> flow.FormResult | None:
-    """Offer to continue a form whose last message is long ago; None if it is recent."""
-    is_old = draft.touched_at is not None and now - draft.touched_at > LATE_AFTER
-    if not (draft.must_resume or is_old):
-        return None
-    prompt = questions.resume_prompt(draft, seller)
-    return flow.FormResult(replace(draft, must_resume=True), (prompt,))
 
 
 def line_with_photo(

@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat.forms.field_texts import fit_line
 from bot.chat.forms.flow import NewCodes
-from bot.chat.forms.form import ExistingRequest, edit_form, take_file, take_message
+from bot.chat.forms.form import ExistingRequest, edit_form, take_message
 from bot.chat.forms.goods_form import (
     CodeList,
     Fetched,
@@ -20,7 +20,7 @@ from bot.chat.forms.goods_form import (
     receive,
 )
 from bot.chat.forms.seller_forms import settings_form
-from bot.chat.model.drafts import Attachment
+from bot.chat.model.drafts import Attachment, Enclosure
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import CODES, FILE, MAX_FILE, TEXT, Goods
 from bot.chat.payments.client import written
@@ -47,10 +47,7 @@ def goods_question(*, is_edit: bool) -> Talk:
 
 
 def take(talk: Talk, file: Attachment = ZIP) -> Talk:
-    assert talk.draft is not None
-    result = take_file(talk.draft, file, talk.seller, NOW)
-    assert result is not None
-    talk.take(result)
+    talk.take(take_message(talk.draft, "", Enclosure(file=file), talk.seller, NOW))
     return talk
 
 
@@ -239,8 +236,7 @@ def test_what_cannot_be_fetched_is_refused_at_once(file: Attachment, words: str)
 
 def test_the_largest_file_is_fetched() -> None:
     largest = Attachment("t", "document", "v.zip", "application/zip", size=MAX_FILE)
-    result = take_file(open_option("goods").form, largest, KNOWN, NOW)
-    assert result is not None
+    result = take_message(open_option("goods").form, "", Enclosure(file=largest), KNOWN, NOW)
     assert result.fetch == largest
 
 
@@ -275,12 +271,13 @@ def test_a_file_waits_for_its_form_below_a_shorter_one(
 
 
 def test_a_photo_is_the_requests_picture_at_any_other_step() -> None:
-    assert take_file(form_at_step("review").form, ZIP, KNOWN, NOW) is None
+    result = take_message(form_at_step("review").form, "", Enclosure(file=ZIP), KNOWN, NOW)
+    assert result.fetch is None
 
 
 def test_a_file_long_after_the_question_is_no_answer() -> None:
-    result = take_file(open_option("goods").form, ZIP, KNOWN, NOW + 25 * 3600 * 1000)
-    assert result is not None
+    now = NOW + 25 * 3600 * 1000
+    result = take_message(open_option("goods").form, "", Enclosure(file=ZIP), KNOWN, now)
     assert (result.fetch, result.draft and result.draft.must_resume) == (None, True)
 
 
