@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Protocol
 
 from bot.chat.model import jobs, payloads
@@ -156,57 +157,32 @@ def make_queues(
     def lane_pace(lane: str) -> queue_policy.Pace | None:
         return together if lane.startswith(("-", INLINE)) else alone
 
-    messages = queue_policy.Queue(
+    queue = partial(queue_policy.Queue, lease=60_000, write_scope=WRITE_SCOPE)
+    messages = queue(
         "messages",
-        lease=60_000,
         pace=_window(total, TOTAL_BURST),
         lane_pace=lane_pace,
         class_width=CLASS_WIDTH,
         gather=gather,
         payloads=payloads.MESSAGES,
-        write_scope=WRITE_SCOPE,
     )
     replies_at_once = max(1, total.count // total.seconds // 2) if total else None  # in 0.5 s
     back_pressure = queue_policy.BackPressure(messages, REPLIES_WAITING, replies_at_once)
     return Queues(
-        updates=queue_policy.Queue(
+        updates=queue(
             "updates",
-            lease=60_000,
             keep=True,
             kept_for=SEEN_FOR,
             failures=UPDATE_FAILURES,
             pace=_pace(total, total.count) if total else None,
             account_pace=PERSON if total or chat else None,
             back_pressure=back_pressure if chat else None,
-            write_scope=WRITE_SCOPE,
         ),
-        jobs=queue_policy.Queue(
-            "jobs",
-            lease=60_000,
-            group=_slow,
-            group_width=MOST_IN_GROUP,
-            payloads=jobs.JOBS,
-            write_scope=WRITE_SCOPE,
-        ),
+        jobs=queue("jobs", group=_slow, group_width=MOST_IN_GROUP, payloads=jobs.JOBS),
         messages=messages,
-        answers=queue_policy.Queue(
-            "answers",
-            lease=60_000,
-            ordered=False,
-            width=4,
-            payloads=payloads.ANSWERS,
-            write_scope=WRITE_SCOPE,
-        ),
-        photos=queue_policy.Queue(
-            "photos",
-            lease=60_000,
-            max_crashes=PHOTO_CRASHES,
-            payloads=payloads.PHOTOS,
-            write_scope=WRITE_SCOPE,
-        ),
-        files=queue_policy.Queue(
-            "files", lease=FILE_LEASE, payloads=payloads.FILES, write_scope=WRITE_SCOPE
-        ),
+        answers=queue("answers", ordered=False, width=4, payloads=payloads.ANSWERS),
+        photos=queue("photos", max_crashes=PHOTO_CRASHES, payloads=payloads.PHOTOS),
+        files=queue("files", lease=FILE_LEASE, payloads=payloads.FILES),
     )
 
 
