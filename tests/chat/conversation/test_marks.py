@@ -221,7 +221,7 @@ async def test_sent_with_a_tracking_number_reaches_the_buyer_in_one_message(
 ) -> None:
     await steps.pay()
     await steps.press(steps.newest, SENT)
-    assert "Marked as sent." in steps.newest.text
+    assert question_of("ask-sent") in steps.newest.text
     assert "once you've answered, within 10 minutes at the latest." in steps.newest.text
     assert await steps.answer() == []
     await steps.says("DHL 00340434")
@@ -364,7 +364,9 @@ async def test_a_mark_that_is_taken_back_asks_for_no_note_any_more(steps: ClaimS
     await steps.press(facts, SENT)
     await steps.press(facts, BACK)
     await steps.press(facts, UNSENT)
-    assert (await steps.says("By transfer")).text.startswith("What kind"), "after the note"
+    assert (await steps.says("By transfer")).text.startswith(question_of("ask-kind")), (
+        "after the note"
+    )
     assert "📝 By transfer" in (await steps.says("/find t2")).text
 
 

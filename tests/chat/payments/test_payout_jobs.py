@@ -22,6 +22,7 @@ from bot.interface.vocabulary import NO_PAYOUT
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
 from tests.support.form_harness import IBAN, KEY, LIGHTNING, RAILS, SEPA, answer, link, refusal
+from tests.support.form_questions import question_of
 from tests.support.http_peers import ScriptedServer, http_response
 from tests.support.request_jobs import ScriptedJobs
 from tests.support.service_harness import Clock
@@ -81,7 +82,7 @@ async def test_what_was_typed_is_checked_shown_and_saved(
         "details": {"scheme": "sepa", "iban": IBAN, "name": "Anna Ott"},
         "dryRun": True,
     }
-    assert "This works." in chat.texts[-1]
+    assert question_of("payout-found") in chat.texts[-1]
     assert known(chat, sam) == ()
     await press_save(chat, sam)
     assert [call[0] for call in await jobs.work(answer(SEPA), link(SEPA))] == ["POST", "GET"]
@@ -133,7 +134,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_nothing_is_
         chat.clock.advance(60)
     assert chat.texts.count(t("en", "payout-waiting")) == 1
     await jobs.work(answer(SEPA))
-    assert "This works." in chat.texts[-1]
+    assert question_of("payout-found") in chat.texts[-1]
 
 
 async def test_a_busy_service_is_asked_again_without_a_word(
@@ -145,7 +146,7 @@ async def test_a_busy_service_is_asked_again_without_a_word(
     assert (jobs.waits or 0) >= 20_000
     chat.clock.advance(21)
     await jobs.work(answer(SEPA))
-    assert "This works." in chat.texts[-1]
+    assert question_of("payout-found") in chat.texts[-1]
 
 
 async def test_a_service_that_stays_down_leaves_the_form_with_all_answers(
@@ -181,7 +182,7 @@ async def test_the_outcome_of_former_answers_is_not_shown(
     await chat.presses(sam, f"draft:{draft.id}:back:{draft.step}")
     await chat.says(sam, "Bea Ott")
     await jobs.work(answer(replace(SEPA, label="former")), answer(SEPA))
-    assert [text for text in chat.texts if "This works." in text] == chat.texts[-1:]
+    assert [text for text in chat.texts if question_of("payout-found") in text] == chat.texts[-1:]
     assert SEPA.label in chat.texts[-1]
 
 

@@ -12,6 +12,7 @@ from bot.core.database.database import Database
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, limited_chat, telegram_of
 from tests.support.form_harness import IBAN, RAILS, SEPA, answer, refusal
+from tests.support.form_questions import question_of
 from tests.support.http_peers import ScriptedServer
 from tests.support.outbox_queue import bodies, crash
 from tests.support.request_jobs import ScriptedJobs
@@ -72,7 +73,7 @@ async def test_the_result_takes_the_place_of_the_check(
     await connect(sending, sam)
     await jobs.work(answer(SEPA))
     await settle(sending)
-    assert "This works." in texts(sam)[-1]
+    assert question_of("payout-found") in texts(sam)[-1]
     assert checks(sam) == 0
     assert sending.chat.world.refused == []
 
@@ -127,7 +128,7 @@ async def test_a_kill_around_its_deletion_leaves_no_check(
         sam.world.remove(check)
     await settle(sending)
     assert checks(sam) == 0
-    assert "This works." in texts(sam)[-1]
+    assert question_of("payout-found") in texts(sam)[-1]
     assert bodies(sending.chat.db, sending.queues.messages) == []
 
 
@@ -138,7 +139,7 @@ async def test_a_kill_before_the_result_is_sent_loses_neither(
     await jobs.work(answer(SEPA))
     crash(sending.chat.db, sending.queues.messages, sending.chat.clock)
     await settle(sending)
-    assert sum("This works." in text for text in texts(sam)) == 1
+    assert sum(question_of("payout-found") in text for text in texts(sam)) == 1
     assert checks(sam) == 0
 
 
@@ -170,7 +171,7 @@ async def test_a_result_that_comes_two_days_later_leaves_the_check_alone(
     sending.chat.clock.advance(49 * 3600)
     await jobs.work(answer(SEPA))
     await settle(sending)
-    assert "This works." in texts(sam)[-1]
+    assert question_of("payout-found") in texts(sam)[-1]
     assert checks(sam) == 1
     assert bodies(sending.chat.db, sending.queues.messages) == []
 
@@ -186,8 +187,8 @@ async def test_a_question_that_was_shown_in_its_place_is_not_deleted(
     sam.press(check, "Back")
     await sending.chat.take()
     await sending.work_later(0.1)
-    assert "account holder" in check.text
+    assert question_of("payout-ask-bank-sepa-name") in check.text
     await jobs.work(answer(SEPA))
     await settle(sending)
-    assert "account holder" in check.text
+    assert question_of("payout-ask-bank-sepa-name") in check.text
     assert check in sam.chat.from_bot()
