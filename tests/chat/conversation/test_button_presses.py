@@ -128,10 +128,7 @@ def test_each_button_of_a_form_was_sent() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "told", "key"),
-    [
-        (COFFEE, {}, "toast-no-units"),
-        (DROP, {"remaining_units": 0}, "toast-none-left"),
-    ],
+    [(COFFEE, {}, "toast-no-units"), (DROP, {"remaining_units": 0}, "toast-none-left")],
 )
 async def test_removing_units_of_a_request_without_units_is_answered_with_the_reason(
     chat: ChatHarness, sam: Person, spec: Any, told: dict[str, int], key: str

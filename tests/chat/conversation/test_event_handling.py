@@ -234,11 +234,7 @@ async def test_an_update_that_always_fails_is_a_dead_letter_after_three_attempts
         attempts = await fails_as_in_a_worker(chat)
     assert sorted(attempts) == [1, 1, 1, 2, 3]
     assert sorted(chat.states(chat.queues.updates)) == ["dead", "done", "done"]
-    assert chat.texts == [
-        about("paysupport"),
-        t("en", "update-failed"),
-        about("privacy"),
-    ]
+    assert chat.texts == [about("paysupport"), t("en", "update-failed"), about("privacy")]
     assert [line["event"] for line in logs] == ["message failed"] * 3
 
 

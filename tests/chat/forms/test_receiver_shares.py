@@ -11,11 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.forms.form import duplicate
-from bot.chat.forms.shares_and_amounts import (
-    divide_price,
-    read_portions,
-    total_of_amounts,
-)
+from bot.chat.forms.shares_and_amounts import divide_price, read_portions, total_of_amounts
 from bot.chat.model.drafts import Portion
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import RequestSpec, Share
