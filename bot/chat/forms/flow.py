@@ -6,12 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from bot.chat.forms import (
-    questions,
-    request_fields,
-    shares_and_amounts,
-    typed_text,
-)
+from bot.chat.forms import questions, request_fields, shares_and_amounts, typed_text
 from bot.chat.forms.field import Field, Typed
 from bot.chat.model import drafts, moments, request_spec
 from bot.chat.model.replies import Action, Problem, Reply

@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.chat.forms import (
-    flow,
-    goods_form,
-    inputs,
-    questions,
-    request_fields,
-    seller_forms,
-)
+from bot.chat.forms import flow, goods_form, inputs, questions, request_fields, seller_forms
 from bot.chat.forms.field import R
 from bot.chat.model import drafts, request_spec
 from bot.chat.model.replies import Reply, escaped

@@ -78,11 +78,7 @@ _MAIN = {
 }
 """Zones to offer for a country with several: the most populous first, the others by city."""
 
-_TERRITORIES = {
-    "EA": "Africa/Ceuta",
-    "IC": "Atlantic/Canary",
-    "XK": "Europe/Belgrade",
-}
+_TERRITORIES = {"EA": "Africa/Ceuta", "IC": "Atlantic/Canary", "XK": "Europe/Belgrade"}
 """Zones of territories that CLDR names without one: Ceuta and Melilla, the Canaries, Kosovo."""
 
 _COUNTRIES = {
