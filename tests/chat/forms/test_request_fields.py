@@ -215,7 +215,6 @@ SPELLED = {
     # The first part of the keys of problems.
     "forms/typed_text.py": {"description", "postertext", "thanks"},
     # Stored attributes that are not of a plain type.
-    "forms/stored_draft.py": {"receivers", "payer_fields", "goods"},
     "model/request_spec.py": {"receivers", "payer_fields", "email", "goods"},
     "store/link_rows.py": {"poster_text"},
     # Words of the interface, and payers' email addresses.
