@@ -7,11 +7,15 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bot.chat.model import jobs, payloads, queues, remote_request, request_spec
+from bot.chat.model import remote_request, request_spec
 from bot.core import stored_json
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
+
+if TYPE_CHECKING:  # they load Telegram's types, which commands of operators don't need
+    from bot.chat.model import jobs, payloads, queues
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
@@ -86,7 +90,9 @@ def put_message(
 
 def put_job(step: queues.ChatStep, job: jobs.Job) -> None:
     """Queue a job about a link in the background, where no button press waits for it."""
-    lane = f"{queues.BACKGROUND}{job.link_id}"
+    from bot.chat.model.queues import BACKGROUND  # noqa: PLC0415 - as above
+
+    lane = f"{BACKGROUND}{job.link_id}"
     outbox.put(step.tx, step.queues.jobs, lane, job, step.now, priority=queue_policy.NOTICE)
 
 
