@@ -241,19 +241,15 @@ def layers(line: ShapedLine) -> Iterator[Layer]:
     """Yield the single-colour layers of a line, from the lowest to the highest."""
     yield Layer(None, 1, tuple(glyph for glyph in line.glyphs if glyph.face != EMOJI))
     for glyph in line.glyphs:
-        if glyph.face == EMOJI:
-            for part, colour in _parts(glyph.number):
-                opaque = (colour.red, colour.green, colour.blue)
-                yield Layer(opaque, colour.alpha / 255, (glyph._replace(number=part),))
-
-
-def _parts(emoji: int) -> list[tuple[int, uharfbuzz.Color]]:
-    """Return the outlines of an emoji with their colours."""
-    found: list[tuple[int, uharfbuzz.Color]] = []
-    funcs = uharfbuzz.PaintFuncs()
-    funcs.set_fill_glyph_func(lambda glyph, colour, _, parts: parts.append((glyph, colour)))
-    load_face(EMOJI, "regular").paint_glyph(emoji, funcs, found)
-    return found
+        if glyph.face != EMOJI:
+            continue
+        found: list[tuple[int, uharfbuzz.Color]] = []  # outlines with their colours
+        funcs = uharfbuzz.PaintFuncs()
+        funcs.set_fill_glyph_func(lambda part, colour, _, parts: parts.append((part, colour)))
+        load_face(EMOJI, "regular").paint_glyph(glyph.number, funcs, found)
+        for part, colour in found:
+            opaque = (colour.red, colour.green, colour.blue)
+            yield Layer(opaque, colour.alpha / 255, (glyph._replace(number=part),))
 
 
 def trace(layer: Layer, size: int, weight: plain_font.Weight, origin: _Point, path: Path) -> None:

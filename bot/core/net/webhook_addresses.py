@@ -211,7 +211,17 @@ def check_url(url: str, allow: AllowList) -> str:
     Raises ForbiddenAddress, with a message for the API caller, if the URL is wrong regardless of
     the address that its name resolves to.
     """
-    parsed = _parse(url)
+    # Some characters are invisible or reorder the text around them (Unicode TR 9).
+    is_unseen = any(unicodedata.category(char) in sanitize.SPOILING for char in url)
+    if _NOT_IN_URL.search(url) or is_unseen:
+        raise errors.ForbiddenAddress(
+            "A webhook address has no spaces, control characters or backslashes"
+        )
+    try:
+        parsed = httpx.URL(url)  # as the client that will dial it, so that both see the same host
+        _ = parsed.host  # decoded only now, and again when sending: `xn--a` is invalid
+    except (httpx.InvalidURL, ValueError):
+        raise errors.ForbiddenAddress("This is not a valid webhook address") from None
     if parsed.scheme not in _PORTS:
         raise errors.ForbiddenAddress("A webhook address starts with https:// or http://")
     if parsed.userinfo or "@" in _AUTHORITY_END.split(url.partition("://")[2])[0]:
@@ -230,22 +240,6 @@ def check_url(url: str, allow: AllowList) -> str:
     elif f".{host}".endswith(".localhost") and not allow.permits_host(host, port):
         raise errors.ForbiddenAddress(f"Webhooks may not go to {host}: it is this machine")
     return host
-
-
-def _parse(url: str) -> httpx.URL:
-    """Parse with the client that will dial the URL, so that both see the same host."""
-    # Some characters are invisible or reorder the text around them (Unicode TR 9).
-    is_unseen = any(unicodedata.category(char) in sanitize.SPOILING for char in url)
-    if _NOT_IN_URL.search(url) or is_unseen:
-        raise errors.ForbiddenAddress(
-            "A webhook address has no spaces, control characters or backslashes"
-        )
-    try:
-        parsed = httpx.URL(url)
-        _ = parsed.host  # decoded only now, and again when sending: `xn--a` is invalid
-    except (httpx.InvalidURL, ValueError):
-        raise errors.ForbiddenAddress("This is not a valid webhook address") from None
-    return parsed
 
 
 def _one_spelling(url: httpx.URL) -> str:
