@@ -21,8 +21,7 @@ from starlette.routing import Mount
 
 from bot.app.web_server import stop_signals
 from bot.sandbox.web import server
-from bot.sandbox.web.mailbox import Mailbox
-from bot.sandbox.web.server import AllowOwnFrames
+from bot.sandbox.web.server import AllowOwnFrames, Mailbox
 from bot.sandbox.world import people
 from bot.sandbox.world.world import TOKEN, World
 from demo_cluster import page

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from bot import config
 from bot.interface import vocabulary
 from bot.sandbox.web import server
-from bot.sandbox.web.mailbox import Mailbox
+from bot.sandbox.web.server import Mailbox
 from bot.sandbox.world import people
 from bot.sandbox.world.world import TOKEN, World
 

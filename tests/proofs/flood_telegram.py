@@ -22,7 +22,7 @@ from PIL import Image
 
 from bench.payments import chat_of, told
 from bench.stage import OFFER, pay_link
-from bot.sandbox.web.mailbox import Mailbox
+from bot.sandbox.web.server import Mailbox
 from bot.sandbox.world import people
 from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.model import Message

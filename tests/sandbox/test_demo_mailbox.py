@@ -15,8 +15,8 @@ from bot import config
 from bot.app.demo import DEMO_SENDER, prepare_demo
 from bot.core.errors import MailRefused
 from bot.core.net.mail import parse_server
-from bot.sandbox.web.mailbox import MOST_BYTES, Mailbox
-from bot.sandbox.world.mail import KEPT, Mails
+from bot.sandbox.web.server import MOST_BYTES, Mailbox
+from bot.sandbox.world.model import KEPT, Mails
 from bot.sandbox.world.world import World
 from bot.service.notifications.emails import Mailer
 from tests.support.mail import SENDER, composed_letter

@@ -240,7 +240,6 @@ async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
             {"results": [{"type": "photo", "id": "1", "photo_file_id": "no"}]},
             "wrong file identifier/HTTP URL specified",
         ),
-        ({"results": [{"type": "photo", "id": "1"}]}, "PHOTO_CONTENT_URL_EMPTY"),
         ({"results": [], "next_offset": "x" * 65}, "NEXT_OFFSET_INVALID"),
         ({"results": [], "button": {}}, "InlineQueryResultsButton must be an Object"),
         ({"results": [], "button": {"text": "New"}}, "START_PARAM_EMPTY"),
@@ -250,10 +249,6 @@ async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
             "WEBDOCUMENT_URL_INVALID",
         ),
         ({"results": [article("1", thumbnail_url="attach://x")]}, "WEBDOCUMENT_URL_INVALID"),
-        (
-            {"results": [{"type": "photo", "id": "1", "photo_url": "https://example.com/x.jpg"}]},
-            "PHOTO_THUMB_URL_EMPTY",
-        ),
     ],
 )
 async def test_inline_answers_are_checked(
@@ -290,32 +285,6 @@ async def test_a_person_cannot_post_where_they_are_not(
     query = await inline(bot, sam, "q", results=[article("1")])
     with pytest.raises(WorldError, match="not a member"):
         sam.choose(query, "1", pat.chat)
-
-
-async def test_chats_and_members_can_be_looked_up(
-    bot: Bot, sam: people.Person, pat: people.Person
-) -> None:
-    group = sam.new_group("Market")
-    chat = await bot.done("getChat", chat_id=group.id)
-    assert (chat["type"], chat["title"], chat["accent_color_id"]) == ("group", "Market", 0)
-    statuses = [
-        (await bot.done("getChatMember", chat_id=group.id, user_id=number))["status"]
-        for number in (sam.id, pat.id, bot.world.bot.id)
-    ]
-    assert statuses == ["member", "left", "member"]
-    unknown = await bot.refused("getChatMember", chat_id=group.id, user_id=5)
-    assert unknown == (400, "Bad Request: user not found")
-    photos = await bot.done("getUserProfilePhotos", user_id=sam.id)
-    assert photos == {"total_count": 0, "photos": []}
-
-
-async def test_a_private_chat_is_found_by_username_too(bot: Bot) -> None:
-    sam = people.join(bot.world, "Sam", username="sam_seller", started=True)
-    sent = await bot.done("sendMessage", chat_id="@Sam_Seller", text="x")
-    assert sent["chat"]["id"] == sam.id
-    assert people.person(bot.world, sam.id) == sam
-    with pytest.raises(LookupError):
-        people.person(bot.world, 5)
 
 
 def test_the_cast_of_the_demo_is_a_seller_a_payer_and_a_group() -> None:

@@ -1,10 +1,9 @@
-"""The bot's profile: commands by scope and language, its texts, each within Telegram's bounds."""
+"""The bot's profile: commands and texts by language, each within Telegram's bounds."""
 
 from typing import Any
 
 import pytest
 
-from bot.sandbox.world import people
 from tests.support.sandbox_server import Bot
 
 
@@ -33,51 +32,28 @@ async def test_commands_are_checked(bot: Bot, commands: Any, refusal: str | None
     assert await bot.done("getMyCommands") == ([] if refusal else commands)
 
 
-async def test_commands_belong_to_a_scope_and_a_language(bot: Bot, sam: people.Person) -> None:
-    private = {"type": "all_private_chats"}
+async def test_commands_belong_to_a_language(bot: Bot) -> None:
     await bot.done("setMyCommands", commands=[command("all")])
-    await bot.done("setMyCommands", commands=[command("private")], scope=private)
-    await bot.done("setMyCommands", commands=[command("neu")], scope=private, language_code="de")
+    await bot.done("setMyCommands", commands=[command("neu")], language_code="de")
     assert await bot.done("getMyCommands") == [command("all")]
-    assert await bot.done("getMyCommands", scope=private) == [command("private")]
-    shown = bot.world.profile.shown_to
-    assert shown(sam.id, sam.id, "de", group=False) == [command("neu")]
-    assert shown(sam.id, sam.id, "fr", group=False) == [command("private")]
-    assert shown(-1, sam.id, "de", group=True) == [command("all")]
-    await bot.done("deleteMyCommands", scope=private, language_code="de")
-    assert shown(sam.id, sam.id, "de", group=False) == [command("private")]
+    shown = bot.world.profile.commands_for
+    assert (shown("de"), shown("fr")) == ([command("neu")], [command("all")])
+    await bot.done("setMyCommands", commands=[], language_code="de")
+    assert shown("de") == [command("all")]
 
 
 @pytest.mark.parametrize(
-    ("scope", "refusal"),
-    [
-        ({"type": "chat", "chat_id": 1001}, None),
-        ({"type": "chat_member", "chat_id": 1001, "user_id": 6}, None),
-        ({"type": "chat", "chat_id": 5}, "chat not found"),
-        ({"type": "everybody"}, "Unsupported type specified"),
-        ({"type": "chat"}, "Empty chat_id specified"),
-        ([], "BotCommandScope must be an Object"),
-    ],
+    "method", ["setMyCommands", "getMyCommands", "setMyDescription", "getMyDescription"]
 )
-@pytest.mark.usefixtures("sam")
-async def test_scopes_are_checked(bot: Bot, scope: Any, refusal: str | None) -> None:
-    answer = await bot.call("setMyCommands", commands=[command("x")], scope=scope)
-    broken = refusal and refusal != "chat not found"
-    wording = f"can't parse BotCommandScope: {refusal}" if broken else refusal
-    assert answer.get("description") == (wording and f"Bad Request: {wording}")
-
-
-@pytest.mark.parametrize("method", ["setMyCommands", "getMyCommands", "setMyName", "getMyName"])
 @pytest.mark.parametrize("code", ["deu", "DE", "d"])
 async def test_a_language_is_two_small_letters(bot: Bot, method: str, code: str) -> None:
-    answer = await bot.refused(method, commands=[], name="x", language_code=code)
+    answer = await bot.refused(method, commands=[], language_code=code)
     assert answer == (400, "Bad Request: invalid language code specified")
 
 
 @pytest.mark.parametrize(
     ("method", "kind", "most"),
     [
-        ("MyName", "name", 64),
         ("MyDescription", "description", 512),
         ("MyShortDescription", "short_description", 120),
     ],
@@ -93,5 +69,4 @@ async def test_the_bots_texts_are_kept_by_language_within_their_lengths(
     long = await bot.refused(f"set{method}", **{kind: "x" * (most + 1)})
     assert long == (400, f"Bad Request: bot {kind.replace('_', ' ')} is too long")
     await bot.done(f"set{method}", **{kind: ""})
-    unset = bot.world.bot.first_name if kind == "name" else ""
-    assert await bot.done(f"get{method}") == {kind: unset}
+    assert await bot.done(f"get{method}") == {kind: ""}

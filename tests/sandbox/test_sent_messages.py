@@ -3,14 +3,10 @@
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.responses import Response
-from starlette.routing import Route
 
 from bot.sandbox.world import people
 from bot.sandbox.world.errors import NO_LIMITS, Limiter, Limits, Rate, WorldError
 from bot.sandbox.world.world import World
-from tests.support.asgi_server import serve_asgi
 from tests.support.sandbox_server import START, A, Bot, Clock, button_row, png_header, serving
 
 
@@ -92,11 +88,6 @@ async def test_a_caption_has_at_most_1024_units(
         ),
         ({"text": "A", "switch_inline_query": ""}, None),
         ({"text": "A", "switch_inline_query": "x" * 257}, "BUTTON_DATA_INVALID"),
-        ({"text": "A", "switch_inline_query_chosen_chat": {"query": "x"}}, None),
-        (
-            {"text": "A", "switch_inline_query_chosen_chat": {"query": "x" * 257}},
-            "BUTTON_DATA_INVALID",
-        ),
         ({"text": "A", "callback_data": "a", "style": "danger"}, None),
         ({"text": "A", "callback_data": "a", "style": "loud"}, "invalid button style specified"),
         ({"text": " ", "callback_data": "a"}, "inline keyboard button text must be non-empty"),
@@ -132,12 +123,8 @@ async def test_inline_buttons_are_checked(
             {"inline_keyboard": [A]},
             'field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays',
         ),
-        ({"keyboard": A}, 'field "keyboard" must be an Array of Arrays'),
-        ({"keyboard": [[""]]}, "keyboard button text must be non-empty"),
-        ({"keyboard": [[5]]}, "KeyboardButton must be a String or an Object"),
-        ({"force_reply": True}, None),
         ("[", "can't parse reply keyboard markup JSON object"),
-        ([1], "object expected as reply markup"),
+        ([1], "inline keyboard expected"),
     ],
 )
 async def test_keyboards_are_checked(
@@ -147,39 +134,14 @@ async def test_keyboards_are_checked(
     assert answer.get("description") == (refusal and f"Bad Request: {refusal}")
 
 
-async def test_a_reply_keyboard_stays_until_it_is_removed(bot: Bot, sam: people.Person) -> None:
-    shown = await bot.done(
-        "sendMessage", chat_id=sam.id, text="?", reply_markup={"keyboard": [["Yes", "No"]]}
-    )
-    assert "reply_markup" not in shown
-    await bot.done("sendMessage", chat_id=sam.id, text="x")
-    assert sam.chat.keyboard == {"keyboard": [[{"text": "Yes"}, {"text": "No"}]]}
-    await bot.done("sendMessage", chat_id=sam.id, text=".", reply_markup={"remove_keyboard": True})
-    assert sam.chat.keyboard is None
-
-
 async def test_options_are_kept_with_the_message(bot: Bot, sam: people.Person) -> None:
     preview = {"is_disabled": True}
     sent = await bot.done(
-        "sendMessage", chat_id=sam.id, text="x", disable_notification=True, protect_content=True,
+        "sendMessage", chat_id=sam.id, text="x", disable_notification=True,
         link_preview_options=preview,
     )  # fmt: skip
     assert sent["link_preview_options"] == preview
-    assert sent["has_protected_content"] is True
     assert sam.chat.visible[0].options["disable_notification"] is True
-
-
-async def test_a_reply_names_a_message_of_the_chat(bot: Bot, sam: people.Person) -> None:
-    asked = sam.send("question")
-    answer = await bot.done(
-        "sendMessage", chat_id=sam.id, text="x", reply_parameters={"message_id": asked.id}
-    )
-    assert answer["reply_to_message"]["message_id"] == asked.id
-    gone = {"message_id": 1}
-    refusal = await bot.refused("sendMessage", chat_id=sam.id, text="x", reply_parameters=gone)
-    assert refusal == (400, "Bad Request: message to be replied not found")
-    lenient = gone | {"allow_sending_without_reply": True}
-    await bot.done("sendMessage", chat_id=sam.id, text="x", reply_parameters=lenient)
 
 
 @pytest.mark.parametrize(
@@ -252,17 +214,6 @@ async def test_a_photo_is_sent_by_upload_and_again_by_file_id(bot: Bot, sam: peo
     assert stored.data == png_header(300, 200)
 
 
-async def test_a_photo_is_fetched_from_an_address(bot: Bot, sam: people.Person) -> None:
-    async def picture(_request: Any) -> Response:
-        return Response(png_header(4, 4), media_type="image/png")
-
-    async with serve_asgi(Starlette(routes=[Route("/qr.png", picture)])) as root:
-        sent = await bot.done("sendPhoto", chat_id=sam.id, photo=f"{root}/qr.png")
-        missing = await bot.refused("sendPhoto", chat_id=sam.id, photo=f"{root}/none.png")
-    assert sent["photo"][0]["width"] == 4
-    assert missing == (400, "Bad Request: failed to get HTTP URL content")
-
-
 @pytest.mark.parametrize(
     ("data", "refusal"),
     [
@@ -314,16 +265,6 @@ async def test_in_a_group_other_peoples_messages_stay(bot: Bot, sam: people.Pers
     theirs = sam.send("/hello", group)
     answer = await bot.refused("deleteMessage", chat_id=group.id, message_id=theirs.id)
     assert answer == (400, "Bad Request: message can't be deleted")
-
-
-async def test_a_chat_action_is_shown_and_checked(bot: Bot, sam: people.Person) -> None:
-    before = bot.world.feed.seq
-    await bot.done("sendChatAction", chat_id=sam.id, action="typing")
-    assert bot.world.feed.since(before) == [
-        {"seq": before + 1, "type": "action", "chat_id": sam.id, "action": "typing"}
-    ]
-    answer = await bot.refused("sendChatAction", chat_id=sam.id, action="dancing")
-    assert answer == (400, "Bad Request: wrong parameter action in request")
 
 
 async def test_a_private_chat_takes_a_burst_of_four_then_one_a_second(sandbox_clock: Clock) -> None:

@@ -20,7 +20,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from bot.core.database.database import Row
 from bot.core.net.mail import SmtpServer
 from bot.core.outbox import outbox
-from bot.sandbox.web.mailbox import HOST, MailServer
+from bot.sandbox.web.server import HOST, MailServer
 from bot.service.notifications.emails import LetterSender, Mailer, to_payers, to_sellers
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, payment_letter
 from bot.service.payments.payment_reports import (

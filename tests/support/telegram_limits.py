@@ -8,14 +8,14 @@ from telegram import InlineKeyboardMarkup
 from telegram.constants import CallbackQueryLimit, MessageLimit
 
 from bot.chat.model.replies import Action, Reply, Rows, decode_data, encode_data, markup, units
-from bot.sandbox.bot_api.contents import inline_keyboard
+from bot.sandbox.web.contents import inline_keyboard
 from bot.sandbox.world.formatting import Formatted, formatted
 
 
 def parsed(text: str, limit: int = MessageLimit.MAX_TEXT_LENGTH) -> Formatted:
     """Parse as Telegram does; broken HTML, emptiness and overlength fail."""
     text.encode()
-    found = formatted(text, "HTML", [])
+    found = formatted(text, "HTML")
     assert 1 <= found.units <= limit
     return found
 

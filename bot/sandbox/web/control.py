@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.bot_api.params import params_of
+from bot.sandbox.web.params import params_of
 from bot.sandbox.world import errors, files, model, people
 from bot.sandbox.world.world import Call, World
 
@@ -22,7 +22,6 @@ def state_view(world: World, user_id: int) -> model.Json:
     """Return everything that the page shows to a person; an unknown id means the first person."""
     viewer = people.person(world, user_id if user_id in world.users else min(world.users))
     language = viewer.user.language_code or ""
-    profile = world.profile
     return {
         "seq": world.feed.seq,
         "user_id": viewer.id,
@@ -30,8 +29,8 @@ def state_view(world: World, user_id: int) -> model.Json:
         "bot": {
             "id": world.bot.id,
             "username": world.bot.username,
-            "name": profile.text("name", language) or world.bot.first_name,
-            "description": profile.text("description", language),
+            "name": world.bot.first_name,
+            "description": world.profile.text("description", language),
         },
         "chats": [_chat_view(world, viewer, chat) for chat in _chats_of(world, viewer)],
     }
@@ -55,8 +54,6 @@ def message_view(viewer: people.Person, message: model.Message) -> model.Json:
     }
     if message.options.get("disable_notification"):
         extra["silent"] = True
-    if message.markup and "inline_keyboard" not in message.markup:
-        extra["reply_keyboard"] = message.markup
     if "migrate_to_chat_id" in message.content or "migrate_from_chat_id" in message.content:
         extra["service"] = "The group has become a supergroup"
     return message.json() | extra
@@ -74,15 +71,13 @@ def inline_answer(query: model.InlineQuery) -> model.Json:
 
 def call_view(call: Call) -> model.Json:
     """Return a recorded call; an upload is shown as its name and size in bytes."""
-    params = {name: _shown(value) for name, value in call.params.items()}
+    params = {
+        name: {"file_name": value.name, "file_size": len(value.data)}
+        if isinstance(value, files.Upload) else value
+        for name, value in call.params.items()
+    }  # fmt: skip
     shown = {"method": call.method, "params": params, "time": call.time, "code": call.code}
     return shown | ({"reason": call.reason} if call.reason else {})
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, files.Upload):
-        return {"file_name": value.name, "file_size": len(value.data)}
-    return value
 
 
 def _chats_of(world: World, viewer: people.Person) -> list[model.Chat]:
@@ -97,27 +92,18 @@ def _chats_of(world: World, viewer: people.Person) -> list[model.Chat]:
 
 def _chat_view(world: World, viewer: people.Person, chat: model.Chat) -> model.Json:
     language = viewer.user.language_code or ""
-    group = chat.is_group
-    commands = world.profile.shown_to(chat.id, viewer.id, language, group=group)
-    is_with_bot = chat.bot_status == "member" or chat.kind == "private"
+    is_with_bot = chat.kind == "private" or (chat.is_group and chat.bot_status == "member")
+    others = [member.name for number, member in chat.members.items() if number != viewer.id]
+    title = world.bot.first_name if chat.kind == "private" else chat.title or ", ".join(others)
     return {
         "id": chat.id,
         "kind": chat.kind,
-        "title": _title(world, viewer, chat),
+        "title": title,
         "members": [member.name for member in chat.members.values()],
         "bot_status": chat.bot_status,
-        "commands": commands if is_with_bot and chat.kind != "dialog" else [],
-        "keyboard": chat.keyboard,
+        "commands": world.profile.commands_for(language) if is_with_bot else [],
         "messages": [message_view(viewer, shown) for shown in chat.visible[-SHOWN_MESSAGES:]],
     }
-
-
-def _title(world: World, viewer: people.Person, chat: model.Chat) -> str:
-    if chat.kind == "private":
-        language = viewer.user.language_code or ""
-        return world.profile.text("name", language) or world.bot.first_name
-    others = [member.name for number, member in chat.members.items() if number != viewer.id]
-    return chat.title or ", ".join(others)
 
 
 def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json:
@@ -127,7 +113,7 @@ def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json
     message = world.chats[event["chat_id"]].messages[event["message"]]
     if message.deleted:
         return event | {"type": "deleted"}
-    return event | {"message": message_view(viewer, message), "keyboard": message.chat.keyboard}
+    return event | {"message": message_view(viewer, message)}
 
 
 # The actions of people, and the switches of the world.
@@ -135,27 +121,11 @@ def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json
 # Each action takes a JSON object. `user_id` is the acting person, `chat_id` the chat (default: the
 # chat with the bot). Errors: WorldError, LookupError, ValueError, TimeoutError.
 
-
 Body = Mapping[str, Any]
 Act = Callable[[World, Body], Awaitable[model.Json]]
 
 ANSWER_SECONDS = 15.0
 INLINE_SECONDS = 10.0
-
-
-def photo(world: World, body: Body, upload: files.Upload) -> model.Json:
-    """Send a picture with an optional `caption`."""
-    actor = _actor(world, body)
-    sent = actor.send_photo(upload.data, str(body.get("caption", "")), _chat_of(actor, body))
-    return message_view(actor, sent)
-
-
-def document(world: World, body: Body, upload: files.Upload) -> model.Json:
-    """Send a file, which may be a picture, with an optional `caption`."""
-    actor = _actor(world, body)
-    caption = str(body.get("caption", ""))
-    sent = actor.send_document(upload.name, upload.data, _chat_of(actor, body), caption)
-    return message_view(actor, sent)
 
 
 async def _send(world: World, body: Body) -> model.Json:
@@ -205,32 +175,9 @@ async def _choose(world: World, body: Body) -> model.Json:
     return message_view(actor, chosen)
 
 
-async def _block(world: World, body: Body) -> model.Json:
-    _actor(world, body).block()
-    return {}
-
-
-async def _unblock(world: World, body: Body) -> model.Json:
-    _actor(world, body).unblock()
-    return {}
-
-
 async def _migrate(world: World, body: Body) -> model.Json:
     actor = _actor(world, body)
     return {"chat_id": actor.migrate(_chat_of(actor, body)).id}
-
-
-async def _add_bot(world: World, body: Body) -> model.Json:
-    """Add the bot to a group, even if it was removed before."""
-    actor = _actor(world, body)
-    actor.add_bot(_chat_of(actor, body))
-    return {}
-
-
-async def _remove_bot(world: World, body: Body) -> model.Json:
-    actor = _actor(world, body)
-    actor.remove_bot(_chat_of(actor, body))
-    return {}
 
 
 async def _join(world: World, body: Body) -> model.Json:
@@ -286,6 +233,17 @@ async def _limits(world: World, body: Body) -> model.Json:
     return {}
 
 
+def _silent(act: Callable[[people.Person, model.Chat], None]) -> Act:
+    """Return an action in a chat that answers nothing."""
+
+    async def perform(world: World, body: Body) -> model.Json:
+        actor = _actor(world, body)
+        act(actor, _chat_of(actor, body))
+        return {}
+
+    return perform
+
+
 def _actor(world: World, body: Body) -> people.Person:
     return people.person(world, int(body["user_id"]))
 
@@ -314,11 +272,11 @@ ACTS: dict[str, Act] = {
     "press": _press,
     "inline": _inline,
     "choose": _choose,
-    "block": _block,
-    "unblock": _unblock,
+    "block": _silent(lambda actor, _: actor.block()),
+    "unblock": _silent(lambda actor, _: actor.unblock()),
     "migrate": _migrate,
-    "add-bot": _add_bot,
-    "remove-bot": _remove_bot,
+    "add-bot": _silent(people.Person.add_bot),  # even if it was removed before
+    "remove-bot": _silent(people.Person.remove_bot),
     "dialog": _dialog,
     "people": _join,
     "groups": _group,
@@ -330,7 +288,6 @@ ACTS: dict[str, Act] = {
 Read = Callable[[World, Request], Awaitable[Any]]
 
 POLL_SECONDS = 25.0
-_UPLOADS = {"photo": photo, "document": document}
 _OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; only browsers send it
 
 
@@ -341,8 +298,8 @@ def routes(world: World) -> list[Route]:
         Route(f"/chat/api/{name}", _handler(world, read), methods=["GET"])
         for name, read in reads.items()
     ]
-    for kind, act in _UPLOADS.items():
-        handler = _handler(world, _uploaded(kind, act))
+    for kind in ("photo", "document"):
+        handler = _handler(world, _uploaded(kind))
         listed.append(Route(f"/chat/api/{kind}", handler, methods=["POST"]))
     listed.append(Route("/chat/api/{act:str}", _handler(world, _act), methods=["POST"]))
     return listed
@@ -390,15 +347,20 @@ async def _mails(world: World, _request: Request) -> model.Json:
     return world.mails.json()
 
 
-def _uploaded(kind: str, act: Callable[[World, Body, files.Upload], model.Json]) -> Read:
-    async def take(world: World, request: Request) -> model.Json:
+def _uploaded(kind: str) -> Read:
+    """Return the action that sends a picture or a file, with an optional `caption`."""
+
+    async def send(world: World, request: Request) -> model.Json:
         params = await params_of(request)
-        upload = params.upload(kind)
+        body, upload = params.values, params.upload(kind)
         if upload is None:
             raise errors.WorldError(f"there is no {kind} in the request")
-        return act(world, params.values, upload)
+        actor = _actor(world, body)
+        chat, caption = _chat_of(actor, body), str(body.get("caption", ""))
+        sent = actor.send_file(kind, upload.name, upload.data, chat, caption)
+        return message_view(actor, sent)
 
-    return take
+    return send
 
 
 async def _act(world: World, request: Request) -> Any:

@@ -7,17 +7,14 @@ import mimetypes
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import urlsplit
-
-import httpx
+from functools import partial
+from typing import Any, Literal
 
 from bot.core import bounded_process, errors
 from bot.sandbox.world import scaling
 from bot.sandbox.world.errors import ApiError, bad_request
 
 # Format and size of a picture, read from its first bytes (PNG, JPEG, WebP, GIF).
-
 
 _SIZELESS = frozenset({0xC4, 0xC8, 0xCC})  # huffman tables, reserved, arithmetic coding
 
@@ -76,19 +73,14 @@ def _webp(data: bytes) -> Picture | None:
     return None
 
 
-def _big(data: bytes, at: int, size: int) -> int:
-    return _number(data, at, size, big=True)
-
-
-def _little(data: bytes, at: int, size: int) -> int:
-    return _number(data, at, size, big=False)
-
-
-def _number(data: bytes, at: int, size: int, *, big: bool) -> int:
+def _number(order: Literal["big", "little"], data: bytes, at: int, size: int) -> int:
     part = data[at : at + size]
     if len(part) < size:
         raise IndexError
-    return int.from_bytes(part, "big" if big else "little")
+    return int.from_bytes(part, order)
+
+
+_big, _little = partial(_number, "big"), partial(_number, "little")
 
 
 _READERS: dict[bytes, Callable[[bytes], Picture | None]] = {
@@ -102,10 +94,8 @@ _READERS: dict[bytes, Callable[[bytes], Picture | None]] = {
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
 DOWNLOAD_BYTES = 20 * 1024 * 1024
-FETCHED_BYTES = 20 * 1024 * 1024
 PHOTO_SIDES = 10_000
 PHOTO_RATIO = 20
-FETCH_SECONDS = 10.0
 SIDES = (90, 320, 800)
 """The longer sides of a photo's smaller sizes, if the photo is larger."""
 THUMBNAIL_SIDE = 320
@@ -194,7 +184,29 @@ class Files:
 
     def add(self, kind: str, upload: Upload) -> StoredFile:
         """Check and keep an upload as `photo` or one of OTHER_KINDS. Errors: 400, 413."""
-        return self._photo(upload) if kind == "photo" else self._other(kind, upload)
+        if kind == "photo":
+            return self._photo(upload)
+        if len(upload.data) > DOCUMENT_BYTES:
+            raise ApiError(413, "Request Entity Too Large")
+        if not upload.data:
+            raise bad_request("file must be non-empty")
+        guessed = mimetypes.guess_type(upload.name)[0]
+        mime = guessed or upload.mime or "application/octet-stream"
+        body = _size_of(upload) | {"mime_type": mime} | OTHER_KINDS[kind]
+        if kind != "voice":
+            body["file_name"] = upload.name
+        if picture := measure(upload.data):
+            shown: Json = {"photo": []}
+            small = self._smaller(upload, picture, THUMBNAIL_SIDE, shown)
+            shown["photo"].append(small.json)
+            body["thumbnail"] = small.json
+        whole = Upload(upload.name, upload.data, mime)
+        content: Json = {}
+        stored = self._keep(kind, whole, body, content)
+        content[kind] = stored.json
+        if kind == "animation":
+            content["document"] = stored.json  # as Telegram does, for older bots
+        return stored
 
     def known(self, kind: str, file_id: str) -> StoredFile:
         """Return a previously sent file. Errors: 400 for an unknown id or a different kind."""
@@ -232,29 +244,6 @@ class Files:
         content["photo"].append(stored.json)
         return stored
 
-    def _other(self, kind: str, upload: Upload) -> StoredFile:
-        if len(upload.data) > DOCUMENT_BYTES:
-            raise ApiError(413, "Request Entity Too Large")
-        if not upload.data:
-            raise bad_request("file must be non-empty")
-        guessed = mimetypes.guess_type(upload.name)[0]
-        mime = guessed or upload.mime or "application/octet-stream"
-        body = _size_of(upload) | {"mime_type": mime} | OTHER_KINDS[kind]
-        if kind != "voice":
-            body["file_name"] = upload.name
-        if picture := measure(upload.data):
-            shown: Json = {"photo": []}
-            small = self._smaller(upload, picture, THUMBNAIL_SIDE, shown)
-            shown["photo"].append(small.json)
-            body["thumbnail"] = small.json
-        whole = Upload(upload.name, upload.data, mime)
-        content: Json = {}
-        stored = self._keep(kind, whole, body, content)
-        content[kind] = stored.json
-        if kind == "animation":
-            content["document"] = stored.json  # as Telegram does, for older bots
-        return stored
-
     def _smaller(self, whole: Upload, picture: Picture, side: int, content: Json) -> StoredFile:
         width, height = scaling.fitted(picture.width, picture.height, side)
         return self._keep("photo", whole, {"width": width, "height": height}, content, side)
@@ -269,20 +258,6 @@ class Files:
         stored = StoredFile(file_id, kind, path, upload, named, content, side)
         self._by_id[file_id] = self._by_path[path] = stored
         return stored
-
-
-async def fetched(address: str) -> Upload:
-    """Fetch the file behind a public address, as Telegram does. Errors: 400."""
-    try:
-        async with httpx.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=True) as client:
-            response = await client.get(address)
-            response.raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL):
-        raise bad_request("failed to get HTTP URL content") from None
-    if len(response.content) > FETCHED_BYTES:
-        raise bad_request("failed to get HTTP URL content")
-    name = urlsplit(address).path.rsplit("/", 1)[-1] or "file"
-    return Upload(name, response.content, response.headers.get("content-type", ""))
 
 
 def _size_of(upload: Upload) -> Json:

@@ -7,7 +7,7 @@ Source: core.telegram.org/bots/api, "Formatting options", "HTML style" and "Mess
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,7 +27,6 @@ _TYPES = {
     "span": "spoiler",
     "tg-spoiler": "spoiler",
     "a": "text_link",
-    "tg-emoji": "custom_emoji",
     "code": "code",
     "pre": "pre",
     "blockquote": "blockquote",
@@ -50,21 +49,12 @@ def parse_html(source: str) -> tuple[str, list[Entity]]:
 
 
 @dataclass(slots=True)
-class _Open:
-    """An open tag; `start` is the offset of its text in UTF-16 units."""
-
-    tag: str
-    entity: Entity
-    start: int
-
-
-@dataclass(slots=True)
 class _Parser:
     source: str
     at: int = 0
     offset: int = 0  # UTF-16 units written so far
     text: list[str] = field(default_factory=list)
-    open: list[_Open] = field(default_factory=list)
+    open: list[tuple[str, Entity, int]] = field(default_factory=list)  # tag, entity, its offset
     entities: list[Entity] = field(default_factory=list)
 
     def run(self) -> tuple[str, list[Entity]]:
@@ -76,13 +66,8 @@ class _Parser:
             else:
                 self._characters()
         if self.open:
-            tag = self.open[-1].tag
-            raise _broken(f'can\'t find end tag corresponding to start tag "{tag}"')
-        entities = self._merged()
-        for entity in entities:
-            if entity["type"] != "pre":
-                entity.pop("language", None)  # it has no meaning outside a `pre`
-        return "".join(self.text), entities
+            raise _broken(f'can\'t find end tag corresponding to start tag "{self.open[-1][0]}"')
+        return "".join(self.text), self.entities
 
     def _characters(self) -> None:
         reference = _REFERENCE.match(self.source, self.at)
@@ -105,7 +90,7 @@ class _Parser:
             raise _broken(f'unsupported start tag "{tag}" at byte offset {place}')
         self.at = name.end()
         attributes = self._attributes(tag, place)
-        self.open.append(_Open(tag, _entity(tag, attributes, place), self.offset))
+        self.open.append((tag, _entity(tag, attributes, place), self.offset))
 
     def _attributes(self, tag: str, place: int) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -128,35 +113,16 @@ class _Parser:
         end = _END_TAG.match(self.source, self.at)
         if not end:
             raise _broken(f"unclosed end tag at byte offset {place}")
-        expected, found = self.open[-1].tag, end[1].lower()
+        (expected, entity, start), found = self.open[-1], end[1].lower()
         if found not in ("", expected):
             raise _broken(
                 f"unmatched end tag at byte offset {place}, "
                 f'expected "</{expected}>", found "</{found}>"'
             )
-        self._close(self.open.pop())
+        self.open.pop()
         self.at = end.end()
-
-    def _close(self, opened: _Open) -> None:
-        entity = opened.entity
-        if entity["type"] == "text_link" and not entity["url"]:
-            whole = "".join(self.text).encode("utf-16-le")
-            entity["url"] = whole[opened.start * 2 :].decode("utf-16-le")
-        if self.offset > opened.start:
-            place = {"offset": opened.start, "length": self.offset - opened.start}
-            self.entities.append({"type": entity.pop("type"), **place, **entity})
-
-    def _merged(self) -> list[Entity]:
-        """Merge `<pre><code class=…>` into one entity with a language."""
-        pres = {(e["offset"], e["length"]): e for e in self.entities if e["type"] == "pre"}
-        kept = []
-        for entity in self.entities:
-            outer = pres.get((entity["offset"], entity["length"]))
-            if entity["type"] == "code" and outer is not None:
-                outer.update({k: v for k, v in entity.items() if k == "language"})
-            else:
-                kept.append(entity)
-        return kept
+        if self.offset > start:
+            self.entities.append({**entity, "offset": start, "length": self.offset - start})
 
     def _place(self) -> int:
         return len(self.source[: self.at].encode())
@@ -168,12 +134,8 @@ def _entity(tag: str, attributes: dict[str, str], place: int) -> Entity:
         raise _broken(f'tag "span" must have class "tg-spoiler" at byte offset {place}')
     if tag == "a":
         entity["url"] = attributes.get("href", "")
-    if tag == "tg-emoji":
-        entity["custom_emoji_id"] = attributes.get("emoji-id", "")
     if tag == "blockquote" and "expandable" in attributes:
         entity["type"] = "expandable_blockquote"
-    if tag == "code" and attributes.get("class", "").startswith("language-"):
-        entity["language"] = attributes["class"].removeprefix("language-")
     return entity
 
 
@@ -258,26 +220,15 @@ def written(text: str) -> Formatted:
     return _finished(cleaned(text), [])
 
 
-def formatted(text: str, parse_mode: str, given: Sequence[Mapping[str, Any]]) -> Formatted:
-    """Return a text as a bot sent it. Errors: 400 for an unknown mode, bad markup or entities."""
+def formatted(text: str, parse_mode: str) -> Formatted:
+    """Return a text as a bot sent it. Errors: 400 for an unknown mode or bad markup."""
     taken = cleaned(text)
     if not parse_mode:
-        return _finished(taken, [_checked(entity, units(taken)) for entity in given])
+        return _finished(taken, [])
     if parse_mode.lower() != "html":
         raise errors.bad_request("unsupported parse_mode")
     plain, entities = parse_html(taken)
     return _finished(plain, [kept for entity in entities if (kept := _linked(entity))])
-
-
-def _checked(entity: Mapping[str, Any], length: int) -> Entity:
-    try:
-        offset, size = int(entity["offset"]), int(entity["length"])
-        kind = str(entity["type"])
-    except (KeyError, TypeError, ValueError):
-        raise errors.bad_request("can't parse entities: wrong MessageEntity") from None
-    if not 0 <= offset <= offset + size <= length:
-        raise errors.bad_request(f"receive an entity with incorrect offset {offset}")
-    return {**entity, "type": kind, "offset": offset, "length": size}
 
 
 def _linked(entity: Entity) -> Entity | None:

@@ -1,10 +1,14 @@
-"""People, chats, messages and queries, and how the Bot API writes them as JSON.
+"""People, chats, messages, queries and emails, and how they are written as JSON.
 
 Dates are whole UTC seconds since the epoch.
 """
 
+import email
+import email.policy
 import re
+from collections import deque
 from dataclasses import dataclass, field
+from email.message import EmailMessage
 from typing import Any, Literal
 
 Json = dict[str, Any]
@@ -130,7 +134,7 @@ class Message:
             message["edit_date"] = self.edit_date
         if self.keyboard:
             message["reply_markup"] = self.markup
-        shown = "message_thread_id is_topic_message link_preview_options has_protected_content"
+        shown = "message_thread_id is_topic_message link_preview_options"
         for name in shown.split():
             if self.options.get(name):
                 message[name] = self.options[name]
@@ -158,7 +162,6 @@ class Chat:
     topics: set[int] = field(default_factory=set)
     """The ids of topics, each the id of its first message; a supergroup with topics is a forum."""
 
-    keyboard: Json | None = None
     messages: dict[int, Message] = field(default_factory=dict, repr=False)
     _last_id: int = 0
 
@@ -259,3 +262,90 @@ class Draft:
 def topic_options(topic: int) -> Json:
     """Return the options of a message in a topic; {} for 0, the General topic."""
     return {"message_thread_id": topic, "is_topic_message": True} if topic else {}
+
+
+@dataclass(slots=True)
+class Profile:
+    """The bot's texts and commands by language code, "" for everybody else."""
+
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By kind (description, short_description) and language."""
+
+    commands: dict[str, list[Json]] = field(default_factory=dict)
+
+    def text(self, kind: str, language: str) -> str:
+        """Return the text for a language, else the text for everybody, else ""."""
+        return self.texts.get((kind, language)) or self.texts.get((kind, ""), "")
+
+    def commands_for(self, language: str) -> list[Json]:
+        return self.commands.get(language) or self.commands.get("", [])
+
+
+# Emails as the chat page shows them: receivers, subject, text and HTML.
+
+KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """An email that was sent."""
+
+    id: int
+
+    date: int
+    """In epoch seconds."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    subject: str
+    text: str
+
+    html: str
+    """Empty if it has no HTML part."""
+
+    def json(self) -> Json:
+        """Return the email as an entry of a list of emails, with its text."""
+        return {
+            "id": self.id,
+            "date": self.date,
+            "from": self.sender,
+            "to": list(self.recipients),
+            "subject": self.subject,
+            "text": self.text,
+            "has_html": bool(self.html),
+        }
+
+
+class Mails:
+    """The newest emails."""
+
+    def __init__(self) -> None:
+        self.address: str | None = None
+        """URL of the mail server; None while no server runs."""
+
+        self.count = 0
+        self._kept: deque[Mail] = deque(maxlen=KEPT)
+
+    def add(self, content: bytes, recipients: tuple[str, ...], date: int) -> Mail:
+        """Keep an email as it came over the wire. Errors: LookupError, ValueError if unreadable."""
+        message = email.message_from_bytes(content, policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        sender, subject = str(message["From"] or ""), str(message["Subject"] or "")
+        text, html = _body(message, "plain"), _body(message, "html")
+        self.count += 1
+        mail = Mail(self.count, date, sender, recipients, subject, text, html)
+        self._kept.append(mail)
+        return mail
+
+    def find(self, number: int) -> Mail | None:
+        return next((mail for mail in self._kept if mail.id == number), None)
+
+    def json(self) -> Json:
+        """Return all emails, the newest first."""
+        kept = [mail.json() for mail in reversed(self._kept)]
+        return {"address": self.address, "count": self.count, "mails": kept}
+
+
+def _body(message: EmailMessage, kind: str) -> str:
+    part = message.get_body((kind,))
+    return "" if part is None else str(part.get_content()).replace("\r\n", "\n")

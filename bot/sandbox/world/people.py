@@ -50,20 +50,16 @@ class Person:
         topic: int = 0,
     ) -> model.Message:
         """Send a text. Errors: WorldError if a client would not let this person write."""
-        body = formatting.written(text)
-        if not body.text:
+        content = _text(text)
+        if not content["text"]:
             raise errors.WorldError("the message is empty")
-        content: model.Json = {"text": body.text}
-        if body.entities:
-            content["entities"] = list(body.entities)
         return self._say(chat or self.chat, content, reply_to, topic=topic)
 
     def send_photo(
         self, data: bytes, caption: str = "", chat: model.Chat | None = None
     ) -> model.Message:
         """Send a picture. Errors: ApiError as for a bot's picture."""
-        media = self.world.files.add("photo", files.Upload("photo", data))
-        return self._say(chat or self.chat, media.content | _caption(caption), None)
+        return self.send_file("photo", "photo", data, chat, caption)
 
     def send_document(
         self, name: str, data: bytes, chat: model.Chat | None = None, caption: str = ""
@@ -98,11 +94,7 @@ class Person:
         """Edit an own message; the bot gets edited_message."""
         if message.sender.id != self.id:
             raise errors.WorldError("only one's own messages can be edited")
-        body = formatting.written(text)
-        content: model.Json = {"text": body.text}
-        if body.entities:
-            content["entities"] = list(body.entities)
-        self.world.revise(message, model.Draft(content, message.markup))
+        self.world.revise(message, model.Draft(_text(text), message.markup))
         if _heard(self.world, message):
             self.world.push("edited_message", message.json())
 
@@ -374,13 +366,15 @@ def _heard(world: World, message: model.Message) -> bool:
     if chat.bot_status != "member":
         return False
     is_reply = message.reply_to is not None and message.reply_to.sender.is_bot
-    is_for_another = "@" in message.text.split(" ", 1)[0] and not _is_addressed(world, message.text)
-    is_command = message.text.startswith("/") and not is_for_another
+    first = message.text.split(maxsplit=1)[0] if message.text.strip() else ""
+    is_addressed = first.lower().endswith(f"@{world.bot.username.lower()}")
+    is_command = first.startswith("/") and ("@" not in first or is_addressed)
     return not world.privacy or is_command or is_reply or message.via_bot is not None
 
 
-def _is_addressed(world: World, text: str) -> bool:
-    return text.split(maxsplit=1)[0].lower().endswith(f"@{world.bot.username.lower()}")
+def _text(text: str) -> model.Json:
+    body = formatting.written(text)
+    return {"text": body.text} | ({"entities": [*body.entities]} if body.entities else {})
 
 
 def _caption(caption: str) -> model.Json:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from bot.sandbox.world import errors, files, mail, model, profile, updates
+from bot.sandbox.world import errors, files, model, updates
 
 TOKEN = "42:sandbox-0123456789-abcdefghijklmnopqrst"  # noqa: S105 - opens nothing but the sandbox
 BOT = model.User(42, "Payment Requests", username="PaymentRequestBot", is_bot=True)
@@ -56,8 +56,8 @@ class World:
         self.bell = updates.Bell()
         self.faults = errors.Faults()
         self.files = files.Files()
-        self.mails = mail.Mails()
-        self.profile = profile.Profile()
+        self.mails = model.Mails()
+        self.profile = model.Profile()
         self.limiter = errors.Limiter(limits or errors.Limits())
         self.users: dict[int, model.User] = {}
         self.profile_photos: dict[int, list[list[model.Json]]] = {}  # newest first; empty if hidden
@@ -175,18 +175,3 @@ class World:
         """Notify all waiters and the chat page."""
         self.feed.add(kind, chat.id, **more)
         self.bell.ring()
-
-    # -- what the bot may look up
-
-    def chat_of_bot(self, chat_id: int) -> model.Chat | None:
-        """Return a chat that the bot can know; it can't know dialogs between people."""
-        chat = self.chats.get(chat_id)
-        return chat if chat and chat.kind != "dialog" else None
-
-    def username_chat(self, name: str) -> model.Chat | None:
-        """Return the private chat of a @username, in any case of letters."""
-        wanted = name.removeprefix("@").lower()
-        for user in self.users.values():
-            if user.username.lower() == wanted:
-                return self.chats.get(user.id)
-        return None

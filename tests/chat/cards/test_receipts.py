@@ -74,7 +74,7 @@ def test_every_code_that_is_shown_is_copied_with_a_tap(language: str) -> None:
     receipt = replace(RECEIPT, quantity=100, thanks="See t.me/anna, @anna and anna@example.org")
     shown = text(replace(receipt, delivery=DeliveredGoods(codes=codes)), language)
     news = f"{t(language, 'receipt-news-code', count=100)}\n\n{shown}"
-    sent = formatting.formatted(mark_possibly_repeated(news, language), "HTML", ())
+    sent = formatting.formatted(mark_possibly_repeated(news, language), "HTML")
     formatted = [one for one in sent.entities[:100] if one["type"] == "code"]
     assert 90 < shown.count("<code>") == len(formatted) < 100
     assert t(language, "receipt-kept-rest") in shown

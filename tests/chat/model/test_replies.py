@@ -25,7 +25,7 @@ from bot.chat.model.replies import (
     markup,
     units,
 )
-from bot.sandbox.bot_api.contents import inline_keyboard
+from bot.sandbox.web.contents import inline_keyboard
 from bot.sandbox.world.formatting import web_address
 from tests.support.telegram_limits import active_parts, parsed
 

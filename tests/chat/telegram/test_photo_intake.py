@@ -26,7 +26,7 @@ from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.database.database import Database
 from bot.core.outbox.worker import QueueHandler
 from bot.core.text.translations import t
-from bot.sandbox.bot_api import api
+from bot.sandbox.web import api
 from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import ChatHarness, telegram_of

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from bot.sandbox.bot_api.messages import CALLBACK_SECONDS
+from bot.sandbox.web.messages import CALLBACK_SECONDS
 from tests.simulation.faults import alert_reading
 from tests.simulation.faults.chat_shop import ChatShop
 from tests.simulation.faults.chat_shop_invariants import chat_shop_problems

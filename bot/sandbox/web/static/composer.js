@@ -1,4 +1,4 @@
-// The composer: text, the command menu, reply keyboards; what is typed after the bot's name.
+// The composer: text, the command menu; what is typed after the bot's name.
 
 import { post } from "./api.js";
 import { Attachments } from "./attach.js";
@@ -39,7 +39,6 @@ export class Composer {
 
   show(chat) {
     byId("menu").hidden = !chat.commands.length;
-    this.replyKeyboard(chat.keyboard);
     const text = this.drafts.get(this.draft) || "";
     if (this.shown === this.draft && this.text.value === text) return;
     this.shown = this.draft;
@@ -163,20 +162,5 @@ export class Composer {
 
   hide() {
     this.offer([]);
-  }
-
-  replyKeyboard(markup) {
-    const box = byId("reply-keyboard");
-    box.hidden = !markup;
-    this.text.placeholder = markup?.input_field_placeholder || "Message";
-    if (!markup) return;
-    box.replaceChildren(...markup.keyboard.map((row) => element("div", { className: "row" }, ...row.map((one) => {
-      const node = element("button", { type: "button", className: "key" }, one.text);
-      node.addEventListener("click", () => {
-        if (markup.one_time_keyboard) box.hidden = true;
-        this.send(one.text);
-      });
-      return node;
-    }))));
   }
 }

@@ -149,7 +149,6 @@ class App {
     if (event.type === "mail") { this.mails.load(); return; }
     const chat = this.chats.get(event.chat_id);
     if (!chat || isOutside(chat, event)) return;
-    if (event.type === "action") this.typing.told(chat);
     if (event.type === "deleted") chat.messages.delete(event.message);
     if (event.type === "message") this.keep(chat, event);
     if (chat === this.chat) this.showEvent(event);
@@ -162,14 +161,9 @@ class App {
     chat.messages.set(event.message.message_id, event.message);
     this.typing.heard(chat, event.message, fresh);
     if (fresh && chat === this.chat && !event.message.out && !this.stuck) this.below += 1;
-    if (JSON.stringify(chat.keyboard) !== JSON.stringify(event.keyboard)) {
-      chat.keyboard = event.keyboard;
-      if (chat === this.chat) this.composer.replyKeyboard(chat.keyboard);
-    }
   }
 
   showEvent(event) {
-    if (event.type === "action") return;
     const id = event.type === "deleted" ? event.message : event.message.message_id;
     const list = byId("messages");
     const old = list.querySelector(`[data-message-id="${id}"]`);
@@ -307,8 +301,7 @@ class App {
   async key(message, button, row, column, node) {
     if (button.url) { this.link(button.url); return; }
     if (button.copy_text) { await copy(button.copy_text.text); return; }
-    const chosen = button.switch_inline_query_chosen_chat;
-    const query = chosen ? chosen.query || "" : button.switch_inline_query;
+    const query = button.switch_inline_query;
     if (query !== undefined) { this.pick(`@${this.bot.username} ${query}`); return; }
     if (button.switch_inline_query_current_chat !== undefined) {
       this.composer.fill(`@${this.bot.username} ${button.switch_inline_query_current_chat}`);

@@ -4,11 +4,10 @@ import { fileAddress } from "./api.js";
 import { avatar, clock, day, element, hue, icon } from "./dom.js";
 import { formatted } from "./formatting.js";
 import { showPicture } from "./lightbox.js";
-import { follow, ownAddress } from "./links.js";
+import { follow } from "./links.js";
 
 const ICONS = {
-  url: "link", copy_text: "copy", web_app: "link", switch_inline_query: "forward",
-  switch_inline_query_chosen_chat: "forward", switch_inline_query_current_chat: "forward",
+  url: "link", copy_text: "copy", switch_inline_query: "forward", switch_inline_query_current_chat: "forward",
 };
 const FADE = 1200; // milliseconds after the last movement
 const TOGETHER = 300; // seconds within which messages of one sender stand close
@@ -107,8 +106,7 @@ function picture(message) {
   const size = message.photo[message.photo.length - 1];
   const caption = message.caption || "";
   const words = caption.split("\n")[0] || "Photo";
-  const address = size.url ? ownAddress(size.url) : fileAddress(size.file_id);
-  if (!address) return element("p", { className: "reply" }, `Picture at ${size.url}`);
+  const address = fileAddress(size.file_id);
   const image = element("img", { src: address, alt: words, width: size.width, height: size.height });
   const button = element("button", { type: "button", className: "picture", "aria-label": `Open picture: ${words}` }, image);
   button.addEventListener("click", () => showPicture(size, address, caption));

@@ -1,8 +1,7 @@
-// Whether the bot is writing: it says so, or has been asked and has not answered yet.
+// Whether the bot is writing: it has been asked and has not answered yet.
 
 import { byId } from "./dom.js";
 
-const TOLD = 5000; // as long as Telegram shows a chat action
 const ASKED = 8000;
 
 export class Typing {
@@ -11,20 +10,16 @@ export class Typing {
     this.until = new Map();
   }
 
-  told(chat) {
-    this.start(chat, TOLD);
-  }
-
   // A message came or changed: from the bot it ends the waiting, to the bot it begins it.
   heard(chat, message, fresh) {
     if (!message.out) this.until.delete(chat.id);
-    else if (fresh && chat.kind === "private" && chat.bot_status === "member") this.start(chat, ASKED);
+    else if (fresh && chat.kind === "private" && chat.bot_status === "member") this.start(chat);
     this.show();
   }
 
-  start(chat, time) {
-    this.until.set(chat.id, Date.now() + time);
-    setTimeout(() => { this.show(); this.app.showList(); }, time + 50);
+  start(chat) {
+    this.until.set(chat.id, Date.now() + ASKED);
+    setTimeout(() => { this.show(); this.app.showList(); }, ASKED + 50);
     this.show();
   }
 

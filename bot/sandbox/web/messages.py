@@ -4,27 +4,16 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bot.sandbox.bot_api import contents, params
+from bot.sandbox.web import contents, params
 from bot.sandbox.world import errors, formatting, model, world
-
-ACTIONS = frozenset(
-    {
-        "typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice",
-        "upload_document", "choose_sticker", "find_location", "record_video_note",
-        "upload_video_note",
-    }
-)  # fmt: skip
-_FLAGS = ("disable_notification", "protect_content")
 
 
 def chat_named(world: world.World, params: params.Params) -> model.Chat:
     """Return the chat that chat_id names. Errors: 400 not found, migrated."""
-    name = params.text("chat_id").strip()
-    if not name:
+    if not params.text("chat_id").strip():
         raise errors.bad_request("chat_id is empty")
-    number = params.chat_id
-    chat = world.username_chat(name) if number is None else world.chat_of_bot(number)
-    if chat is None:
+    chat = world.chats.get(params.chat_id) if params.chat_id is not None else None
+    if chat is None or chat.kind == "dialog":  # a bot can't know dialogs between people
         raise errors.bad_request("chat not found")
     if chat.migrated_to is not None:
         moved = "group chat was upgraded to a supergroup chat"
@@ -59,87 +48,41 @@ def file_sender(kind: str) -> Callable[[world.World, params.Params], Awaitable[m
     async def send_file(world: world.World, params: params.Params) -> model.Json:
         chat = writable_chat(world, params)
         caption = contents.caption_of(params)
-        media = await contents.media_of(world.files, kind, params, kind)
+        media = contents.media_of(world.files, kind, params, kind)
         return _send(world, chat, params, media | caption)
 
     return send_file
-
-
-async def send_chat_action(world: world.World, params: params.Params) -> bool:
-    """`sendChatAction`."""
-    chat = writable_chat(world, params)
-    action = params.text("action")
-    if action not in ACTIONS:
-        raise errors.bad_request("wrong parameter action in request")
-    world.changed("action", chat, action=action)
-    return True
 
 
 def _send(
     world: world.World, chat: model.Chat, params: params.Params, content: model.Json
 ) -> model.Json:
     """Post checked content within the limits. Errors: 400, 429."""
-    markup = contents.reply_markup(params.markup())
-    draft = model.Draft(content, markup, _options(params) | _topic(chat, params))
-    reply_to = _replied(chat, params)
-    if wait := world.limiter.take(chat.id, world.now(), group=chat.is_group):
-        raise errors.too_many(wait)
-    message = world.post(chat, world.bot, draft, reply_to=reply_to)
-    if markup and "keyboard" in markup:
-        chat.keyboard = markup
-    elif markup and markup.get("remove_keyboard"):
-        chat.keyboard = None
-    return message.json()
-
-
-def _topic(chat: model.Chat, params: params.Params) -> model.Json:
-    """Return the topic to post in. Errors: 400 if the chat doesn't have it."""
     topic = params.number("message_thread_id")
     if topic and topic not in chat.topics:
         raise errors.bad_request("message thread not found")
-    return model.topic_options(topic)
-
-
-def _replied(chat: model.Chat, params: params.Params) -> model.Message | None:
-    described = params.json("reply_parameters", "reply parameters")
-    if described is None and params.text("reply_to_message_id"):
-        described = {"message_id": params.number("reply_to_message_id")}
-        described["allow_sending_without_reply"] = params.flag("allow_sending_without_reply")
-    if described is None:
-        return None
-    if not isinstance(described, Mapping):
-        raise errors.bad_request("object expected as reply parameters")
-    message = chat.messages.get(_whole(described.get("message_id")))
-    if message and not message.deleted:
-        return message
-    if described.get("allow_sending_without_reply"):
-        return None
-    raise errors.bad_request("message to be replied not found")
-
-
-def _whole(value: Any) -> int:
-    return int(value) if str(value).isdecimal() else 0
-
-
-def _options(params: params.Params) -> model.Json:
-    options: model.Json = {name: True for name in _FLAGS if params.flag(name)}
-    if params.flag("protect_content"):
-        options["has_protected_content"] = True
+    options = model.topic_options(topic)
+    if params.flag("disable_notification"):
+        options["disable_notification"] = True
     preview = params.json("link_preview_options", "link preview options")
     if preview is not None and not isinstance(preview, Mapping):
         raise errors.bad_request("object expected as link preview options")
-    return options | ({"link_preview_options": dict(preview)} if preview else {})
+    if preview:
+        options["link_preview_options"] = dict(preview)
+    draft = model.Draft(content, contents.inline_keyboard(params.markup()), options)
+    if wait := world.limiter.take(chat.id, world.now(), group=chat.is_group):
+        raise errors.too_many(wait)
+    return world.post(chat, world.bot, draft).json()
 
 
 # Editing and deleting.
-
 
 DELETABLE_SECONDS = 48 * 60 * 60
 NOT_MODIFIED = (
     "message is not modified: specified new message content and reply markup are exactly "
     "the same as a current content and reply markup of the message"
 )
-_CAPTION = ("caption", "caption_entities", "show_caption_above_media")
+_CAPTION = ("caption", "caption_entities")
 
 
 async def edit_message_text(world: world.World, params: params.Params) -> model.Json | bool:
@@ -168,7 +111,7 @@ async def edit_message_media(world: world.World, params: params.Params) -> model
     if message.inline_message_id and uploaded:
         raise errors.bad_request("wrong file identifier/HTTP URL specified")
     caption = contents.caption_of(item)
-    media = await contents.media_of(world.files, kind, item, "media")
+    media = contents.media_of(world.files, kind, item, "media")
     return _revise(world, params, message, media | caption)
 
 
@@ -193,8 +136,7 @@ async def delete_message(world: world.World, params: params.Params) -> bool:
 
 
 def _editable(world: world.World, params: params.Params) -> model.Message:
-    inline_id = params.text("inline_message_id")
-    if inline_id:
+    if inline_id := params.text("inline_message_id"):
         found = world.inline_messages.get(inline_id)
         if not found:
             raise errors.bad_request("MESSAGE_ID_INVALID")
@@ -214,7 +156,12 @@ def _is_own(world: world.World, message: model.Message) -> bool:
     return message.sender.id == world.bot.id
 
 
-def _count(world: world.World, message: model.Message) -> None:
+def _revise(
+    world: world.World, params: params.Params, message: model.Message, content: model.Json
+) -> model.Json | bool:
+    markup: Any = contents.inline_keyboard(params.markup())
+    if (content, markup) == (message.content, message.markup):
+        raise errors.bad_request(NOT_MODIFIED)
     if message.inline_message_id:
         wait = world.limiter.take_inline(message.inline_message_id, world.now())
     else:
@@ -222,21 +169,11 @@ def _count(world: world.World, message: model.Message) -> None:
         wait = world.limiter.take(chat.id, world.now(), group=chat.is_group)
     if wait:
         raise errors.too_many(wait)
-
-
-def _revise(
-    world: world.World, params: params.Params, message: model.Message, content: model.Json
-) -> model.Json | bool:
-    markup: Any = contents.inline_keyboard(params.markup())
-    if (content, markup) == (message.content, message.markup):
-        raise errors.bad_request(NOT_MODIFIED)
-    _count(world, message)
     world.revise(message, model.Draft(content, markup))
     return True if message.inline_message_id else message.json()
 
 
 # Answers to buttons and inline queries.
-
 
 CALLBACK_SECONDS = 30
 """Seconds to answer a button press. Telegram publishes no figure; reports range from ten seconds to
@@ -250,8 +187,6 @@ OFFSET_BYTES = 64
 CACHE_SECONDS = 300
 
 TOO_OLD = "query is too old and response timeout expired or query ID is invalid"
-
-_TITLED = frozenset({"article", "document"})
 
 
 async def answer_callback_query(world: world.World, params: params.Params) -> bool:
@@ -285,7 +220,9 @@ async def answer_inline_query(world: world.World, params: params.Params) -> bool
         raise errors.bad_request("RESULT_ID_INVALID")
     if len(set(ids)) < len(ids):
         raise errors.bad_request("RESULT_ID_DUPLICATE")
-    query = _open(world, params)
+    query = world.inline_queries.get(params.text("inline_query_id"))
+    if not query or query.answered or world.now() - query.date > INLINE_SECONDS:
+        raise errors.bad_request(TOO_OLD)
     query.results, query.drafts = results, dict(zip(ids, drafts, strict=True))
     query.button = _button(params)
     next_offset = params.text("next_offset")
@@ -300,25 +237,16 @@ async def answer_inline_query(world: world.World, params: params.Params) -> bool
     return True
 
 
-def _open(world: world.World, params: params.Params) -> model.InlineQuery:
-    query = world.inline_queries.get(params.text("inline_query_id"))
-    if not query or query.answered or world.now() - query.date > INLINE_SECONDS:
-        raise errors.bad_request(TOO_OLD)
-    return query
-
-
 def _draft(world: world.World, result: Any) -> model.Draft:
     if not isinstance(result, Mapping):
         raise errors.bad_request("can't parse inline query result: must be an object")
-    if str(result.get("type")) in _TITLED and formatting.blank(str(result.get("title", ""))):
+    if result.get("type") == "article" and formatting.blank(str(result.get("title", ""))):
         raise errors.bad_request("can't parse inline query result: Can't find field \"title\"")
     thumbnail = str(result.get("thumbnail_url") or "")
     if thumbnail and not formatting.web_address(thumbnail):
         raise errors.bad_request("WEBDOCUMENT_URL_INVALID")
-    if not thumbnail and result.get("type") == "photo" and result.get("photo_url"):
-        raise errors.bad_request("PHOTO_THUMB_URL_EMPTY")
-    content = contents.inline_content(world.files, result)
-    return model.Draft(content, contents.inline_keyboard(result.get("reply_markup")))
+    markup = contents.inline_keyboard(result.get("reply_markup"))
+    return model.Draft(contents.inline_content(world.files, result), markup)
 
 
 def _button(params: params.Params) -> model.Json | None:
@@ -328,6 +256,6 @@ def _button(params: params.Params) -> model.Json | None:
     if not isinstance(button, Mapping) or formatting.blank(str(button.get("text", ""))):
         raise errors.bad_request("InlineQueryResultsButton must be an Object")
     payload = str(button.get("start_parameter", ""))
-    if "web_app" not in button and not model.START_PAYLOAD.fullmatch(payload):
+    if not model.START_PAYLOAD.fullmatch(payload):
         raise errors.bad_request("START_PARAM_INVALID" if payload else "START_PARAM_EMPTY")
     return dict(button)

@@ -1,19 +1,17 @@
 """The contents of a bot's message: the checks that sending, editing and inline results share.
 
 Source: core.telegram.org/bots/api: sendMessage (1-4096 characters after entities parsing),
-sendPhoto (caption 0-1024), in UTF-16 code units; InlineKeyboardButton, CopyTextButton and
-ReplyKeyboardMarkup.
+sendPhoto (caption 0-1024), in UTF-16 code units; InlineKeyboardButton, CopyTextButton.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.sandbox.bot_api.params import Params
+from bot.sandbox.web.params import Params
 from bot.sandbox.world import errors, formatting, model
-from bot.sandbox.world.files import Files, fetched
+from bot.sandbox.world.files import Files
 
 # Keyboards.
-
 
 MOST_BUTTONS = 100
 CALLBACK_DATA_BYTES = range(1, 65)
@@ -21,54 +19,24 @@ COPY_TEXT_CHARACTERS = range(1, 257)
 SWITCH_QUERY_CHARACTERS = 256
 STYLES = ("danger", "success", "primary")
 
-Json = dict[str, Any]
 
-
-def reply_markup(markup: object) -> Json | None:
-    """Check a reply_markup of any kind; return None if there is none. Errors: 400."""
-    if markup is None or markup in ("", {}):
-        return None
-    if not isinstance(markup, Mapping):
-        raise errors.bad_request("object expected as reply markup")
-    if "inline_keyboard" in markup:
-        return inline_keyboard(markup)
-    if "keyboard" in markup:
-        rows = _rows(markup["keyboard"], 'field "keyboard" must be an Array of Arrays', _key)
-        return {**markup, "keyboard": rows}
-    if markup.get("remove_keyboard") or markup.get("force_reply"):
-        return dict(markup)
-    return None
-
-
-def inline_keyboard(markup: object) -> Json | None:
+def inline_keyboard(markup: object) -> model.Json | None:
     """Check an inline keyboard; return None for an empty one. Errors: 400."""
     if markup is None or markup in ("", {}):
         return None
     if not isinstance(markup, Mapping) or "inline_keyboard" not in markup:
         raise errors.bad_request("inline keyboard expected")
     wording = 'field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays'
-    rows = _rows(markup["inline_keyboard"], wording, _button)
-    return {"inline_keyboard": rows} if rows else None
-
-
-def _rows(rows: object, wording: str, check: Callable[[object], Json]) -> list[list[Json]]:
+    rows = markup["inline_keyboard"]
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
         raise errors.bad_request(wording)
     if sum(map(len, rows)) > MOST_BUTTONS:
         raise errors.bad_request("reply markup is too long")
-    return [[check(button) for button in row] for row in rows if row]
+    checked = [[_button(button) for button in row] for row in rows if row]
+    return {"inline_keyboard": checked} if checked else None
 
 
-def _key(button: object) -> Json:
-    named = {"text": button} if isinstance(button, str) else button
-    if not isinstance(named, dict):
-        raise errors.bad_request("KeyboardButton must be a String or an Object")
-    if formatting.blank(str(named.get("text", ""))):
-        raise errors.bad_request("keyboard button text must be non-empty")
-    return named
-
-
-def _button(button: object) -> Json:
+def _button(button: object) -> model.Json:
     if not isinstance(button, dict):
         raise errors.bad_request("can't parse inline keyboard button: must be an Object")
     if not isinstance(button.get("text"), str):
@@ -104,7 +72,7 @@ def _url(address: object) -> str:
     return whole
 
 
-def _copy_text(copied: object) -> Json:
+def _copy_text(copied: object) -> model.Json:
     text = copied.get("text") if isinstance(copied, Mapping) else None
     if not isinstance(text, str) or len(text) not in COPY_TEXT_CHARACTERS:
         raise errors.bad_request("BUTTON_COPY_TEXT_INVALID")
@@ -117,33 +85,16 @@ def _switch(query: object) -> str:
     return query
 
 
-def _chosen_chat(choice: object) -> Json:
-    if not isinstance(choice, dict):
-        raise errors.bad_request("SwitchInlineQueryChosenChat must be an Object")
-    _switch(choice.get("query", ""))
-    return choice
-
-
-def _as_is(value: object) -> object:
-    return value
-
-
 _ACTIONS: dict[str, Callable[[object], object]] = {
     "callback_data": _callback_data,
     "url": _url,
     "copy_text": _copy_text,
     "switch_inline_query": _switch,
     "switch_inline_query_current_chat": _switch,
-    "switch_inline_query_chosen_chat": _chosen_chat,
-    "web_app": _as_is,
-    "login_url": _as_is,
-    "callback_game": _as_is,
-    "pay": _as_is,
 }
 
 
 # Texts, captions and files.
-
 
 TEXT_UNITS = 4096
 CAPTION_UNITS = 1024
@@ -151,9 +102,9 @@ MOST_ENTITIES = 100
 """Entities of one text; Telegram ignores further ones."""
 
 
-def text_content(text: str, parse_mode: str, entities: Any) -> model.Json:
+def text_content(text: str, parse_mode: str) -> model.Json:
     """Return text and entities. Errors: 400 for an empty, too long or broken text."""
-    body = formatting.formatted(text, parse_mode, _listed(entities))
+    body = formatting.formatted(text, parse_mode)
     if formatting.blank(body.text):
         raise errors.bad_request("message text is empty")
     if body.units > TEXT_UNITS:
@@ -161,27 +112,23 @@ def text_content(text: str, parse_mode: str, entities: Any) -> model.Json:
     return _fields("text", "entities", body)
 
 
-def caption_content(caption: str, parse_mode: str, entities: Any) -> model.Json:
+def caption_content(caption: str, parse_mode: str) -> model.Json:
     """Return caption and caption_entities; {} if the caption is empty. Errors: 400."""
-    body = formatting.formatted(caption, parse_mode, _listed(entities))
+    body = formatting.formatted(caption, parse_mode)
     if body.units > CAPTION_UNITS:
         raise errors.bad_request("message caption is too long")
     return _fields("caption", "caption_entities", body) if body.text else {}
 
 
 def text_of(params: Params) -> model.Json:
-    entities = params.json("entities", "message entities")
-    return text_content(params.text("text"), params.text("parse_mode"), entities)
+    return text_content(params.text("text"), params.text("parse_mode"))
 
 
 def caption_of(params: Params) -> model.Json:
-    entities = params.json("caption_entities", "message entities")
-    shown = caption_content(params.text("caption"), params.text("parse_mode"), entities)
-    above = {"show_caption_above_media": True} if params.flag("show_caption_above_media") else {}
-    return shown | above
+    return caption_content(params.text("caption"), params.text("parse_mode"))
 
 
-async def media_of(files: Files, kind: str, params: Params, name: str) -> model.Json:
+def media_of(files: Files, kind: str, params: Params, name: str) -> model.Json:
     """Return the Message field for the file in the parameter `name`. Errors: 400, 413."""
     if upload := params.upload(name):
         return files.add(kind, upload).content
@@ -193,8 +140,6 @@ async def media_of(files: Files, kind: str, params: Params, name: str) -> model.
         return files.add(kind, attached).content
     if not value:
         raise errors.bad_request(f"there is no {kind} in the request")
-    if "://" in value:
-        return files.add(kind, await fetched(value)).content
     return files.known(kind, value).content
 
 
@@ -215,34 +160,14 @@ def described_media(item: Any, params: Params) -> tuple[str, Params]:
 
 def inline_content(files: Files, result: Mapping[str, Any]) -> model.Json:
     """Return the content that choosing an inline result posts. Errors: 400 as for a message."""
+    if result.get("type") == "photo":
+        media = files.known("photo", str(result.get("photo_file_id", ""))).content
+        mode = str(result.get("parse_mode", ""))
+        return media | caption_content(str(result.get("caption", "")), mode)
     described = result.get("input_message_content")
-    mode = str(result.get("parse_mode", ""))
-    if isinstance(described, Mapping) and "message_text" in described:
-        mode = str(described.get("parse_mode", ""))
-        return text_content(str(described["message_text"]), mode, described.get("entities"))
-    kind = str(result.get("type", ""))
-    if described is not None or kind not in ("photo", "document"):
+    if not isinstance(described, Mapping) or "message_text" not in described:
         raise errors.bad_request("input message content is not specified")
-    caption = str(result.get("caption", ""))
-    media = _inline_media(files, kind, result)
-    return media | caption_content(caption, mode, result.get("caption_entities"))
-
-
-def _inline_media(files: Files, kind: str, result: Mapping[str, Any]) -> model.Json:
-    if file_id := result.get(f"{kind}_file_id"):
-        return files.known(kind, str(file_id)).content
-    address = formatting.web_address(str(result.get(f"{kind}_url", "")))
-    if not address:
-        raise errors.bad_request(f"{kind.upper()}_CONTENT_URL_EMPTY")
-    size = {"width": result.get("photo_width", 512), "height": result.get("photo_height", 512)}
-    remote = {"file_id": address, "file_unique_id": str(hash(address)), "url": address}
-    return {kind: [remote | size] if kind == "photo" else remote}
-
-
-def _listed(entities: Any) -> list[Any]:
-    if entities and not isinstance(entities, list):
-        raise errors.bad_request("expected an Array of MessageEntity")
-    return entities or []
+    return text_content(str(described["message_text"]), str(described.get("parse_mode", "")))
 
 
 def _fields(name: str, entities: str, body: formatting.Formatted) -> model.Json:

@@ -1,1 +1,0 @@
-"""The Bot API's methods over the world."""
