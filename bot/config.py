@@ -233,6 +233,16 @@ class Settings(BaseSettings):
         return self.rails == (vocabulary.SANDBOX,)
 
     @property
+    def converts(self) -> bool:
+        """True if prices are converted into what the rails of the embedded service pay with."""
+        return not self.test_money and set(self.rails) != {vocabulary.BANK}
+
+    @property
+    def asks_rates(self) -> bool:
+        """True if prices are converted at the rates of public sources."""
+        return self.converts and self.rates_urls != (RATES_TABLE,)
+
+    @property
     def url(self) -> str:
         """Return the public address for payers and webhooks, without a trailing slash."""
         return self.public_url or self.local_url

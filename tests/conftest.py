@@ -64,14 +64,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function):
             if is_hypothesis_test(item.obj):
                 item.add_marker("property")
-            if _engine(item) == POSTGRESQL and not path.as_posix().startswith(BOTH):
+            drawn = item.callspec.params if hasattr(item, "callspec") else {}
+            if drawn.get("engine") == POSTGRESQL and not path.as_posix().startswith(BOTH):
                 item.add_marker("postgresql")
         if item.get_closest_marker("browser"):
             item.add_marker(no_chromium)
-
-
-def _engine(item: pytest.Function) -> object:
-    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

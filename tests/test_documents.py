@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from PIL import Image
-from starlette.routing import BaseRoute, Match
+from starlette.routing import Match
 
 from bot import config
 from bot.chat.conversation.actions import COMMANDS
@@ -157,12 +157,9 @@ def test_every_address_of_the_readme_has_a_route(db: Database) -> None:
     commands = {f"/{name}" for name in COMMANDS} | BOTFATHER
     named = set(re.findall(r"`(/[\w/]+)`", text)) - commands
     assert {"/docs", "/chat", "/readyz"} <= named
-    assert not {path for path in named if not _is_served(path, routes)}
-
-
-def _is_served(path: str, routes: list[BaseRoute]) -> bool:
-    scope = {"type": "http", "method": "GET", "path": path, "headers": []}
-    return any(route.matches(scope)[0] is not Match.NONE for route in routes)
+    for path in named:
+        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        assert any(route.matches(scope)[0] is not Match.NONE for route in routes), path
 
 
 def test_the_readme_shows_commands_that_are_handled() -> None:
@@ -195,14 +192,11 @@ def _resolves(path: Path, anchor: str) -> bool:
     """True if a file exists and, if an anchor is named, has it."""
     if not anchor:
         return path.exists()
-    return path.is_file() and anchor in _anchors(path.read_text("utf-8"))
-
-
-def _anchors(text: str) -> list[str]:
-    """Return the anchors of a page: numbers of decisions, and its headings as GitHub does."""
+    text = path.read_text("utf-8") if path.is_file() else ""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     kept = (re.sub(r"[^\w -]", "", heading.lower()) for heading in headings)
-    return [*ANCHOR.findall(text), *(heading.replace(" ", "-") for heading in kept)]
+    # Numbers of decisions, and headings as GitHub makes anchors of them.
+    return anchor in [*ANCHOR.findall(text), *(heading.replace(" ", "-") for heading in kept)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

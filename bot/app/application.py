@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from fastapi import FastAPI
+from pydantic import SecretStr
 
-from bot import config
+from bot import __version__, config
 from bot.app import (
-    fair_turns,
-    metric_families,
     resources,
     running_parts,
     service_side,
@@ -24,16 +23,17 @@ from bot.chat.model import queues
 from bot.chat.payments import webhook
 from bot.chat.payments.client import Client
 from bot.core import clock, errors
-from bot.core.database import database, opening
+from bot.core.database import database, migrations, opening
 from bot.core.net import http_client, request_body
 from bot.core.ops import audit, metrics, readiness
 from bot.core.outbox import worker
+from bot.core.replicas import membership, replica
+from bot.interface import vocabulary
 from bot.service.requests import request_commands
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
 
 log = structlog.get_logger()
@@ -49,6 +49,29 @@ STARTED_SECONDS = 3.0
 """Seconds until a start counts as complete; later objects rarely live as long as the process."""
 
 SWEEP_SECONDS = 3600.0
+
+DATABASE_COUNTERS = (
+    metrics.Family(
+        "database_connections",
+        "Connections to the PostgreSQL server: opened, lost, and refused or not reached.",
+        ("event",),
+        (("opened", "lost", "refused"),),
+    ),
+    metrics.Family(
+        "database_retries",
+        "Transactions run again, by the SQLSTATE of what was in their way (40P01: a deadlock),"
+        " because their connection was lost, or because another was faster (overtaken).",
+        ("reason",),
+    ),
+    metrics.Family(
+        "database_commits_unknown",
+        "Commits whose answer was lost: found committed, found aborted and run again, or unknown"
+        " for good.",
+        ("outcome",),
+        (("committed", "aborted", "unknown"),),
+    ),
+)
+"""The counters of a PostgreSQL server."""
 
 
 class Application:
@@ -73,7 +96,6 @@ class Application:
         """
         self._settings = settings
         self._role = role
-        self._chat_page = chat_page
         self._now = now
         self._stopping = asyncio.Event()
         self._failed = False
@@ -85,7 +107,9 @@ class Application:
         keys = resources.open_vault(settings, self._db)
         resources.warn_of_another_past(self._db)
         shared = resources.SharedResources(settings, self._db, keys, now, chat_page)
-        self._replica = resources.make_replica(shared, role)
+        digests = resources.digest_settings(settings)
+        info = membership.ReplicaInfo(role, __version__, len(migrations.MIGRATIONS), digests)
+        self._replica = replica.open_replica(self._db, info, now)
         web_server.raise_file_limit()
         web_server.shorten_switch_interval(self._db.engine)
         self._sockets = web_server.listen(settings.host, settings.port)
@@ -104,9 +128,9 @@ class Application:
             app.add_middleware(request_body.EscapeNul)
         self._chat = self._make_chat(shared) if chat else None
         self._parts = self._make_parts()
-        election = resources.make_election(
-            self._replica, role, queues.WRITE_SCOPE if chat else resources.SERVICE
-        )
+        lead = queues.WRITE_SCOPE if chat else resources.SERVICE
+        # A role that can't lead has an election that it never wins.
+        election = self._replica.join_election(lead) if role.may_lead else replica.LeaderElection()
         self._leadership = running_parts.Leadership(election, self._lead, self._make_parts)
 
     def wrap(self, middleware: Callable[[ASGIApp], ASGIApp]) -> None:
@@ -126,7 +150,7 @@ class Application:
     async def serve(self) -> None:
         """Serve until `stop`, without handling signals; raises the errors of `run`."""
         await self._replica.start()
-        turns = readiness.EndCancelled(fair_turns.FairTurns(self._public))
+        turns = readiness.EndCancelled(web_server.FairTurns(self._public))
         public = metrics.CountRequests(turns, self._db.count)
         server = web_server.WebServer(public, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
         serving = asyncio.create_task(server.serve(web_server.several(self._sockets)))
@@ -136,7 +160,7 @@ class Application:
             for loop in self._service.loops if self._service is not None else ():
                 self._parts.start(loop())
             self._parts.start(self._leadership.run())
-            await self._until_stopped(self._begin())
+            await self._until_stopped()
         finally:
             await self._close(server, serving)
         if self._failed:
@@ -152,8 +176,8 @@ class Application:
         money = self._settings.payments_url or ",".join(self._settings.rails)
         log.info("ready", address=self._settings.url, money=money)
 
-    async def _until_stopped(self, beginning: Coroutine[Any, Any, None]) -> None:
-        begun = asyncio.create_task(beginning)
+    async def _until_stopped(self) -> None:
+        begun = asyncio.create_task(self._begin())
         stopped = asyncio.create_task(self._stopping.wait())
         await asyncio.wait({begun, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if begun.done():
@@ -201,11 +225,20 @@ class Application:
         self._db.close()
         log.info("stopped")
 
+    def _make_inside(self) -> http_client.HttpClient:
+        """Return the client for our own calls, which need no socket and wait behind no stranger."""
+        return http_client.app_client(
+            lambda scope, receive, send: self._counted(scope, receive, send)  # noqa: PLW0108 - made later
+        )
+
     def _make_ops(self, shared: resources.SharedResources) -> readiness.Ops:
         ops = readiness.Ops(
             self._db, self._now,
             metrics_token=_secret(self._settings.metrics_token),
-            families=metric_families.of_engine(self._db.engine),
+            families=(
+                *(*service_side.COUNTERS, *telegram_side.COUNTERS),
+                *(DATABASE_COUNTERS if self._db.engine == "postgresql" else ()),
+            ),
             deployment=resources.deployment(self._db, shared.vault),
             replica=metrics.ReplicaState(
                 self._role, lambda: self._leadership.leads, lambda: 1 + len(self._replica.others())
@@ -226,7 +259,7 @@ class Application:
         if self._settings.payments_url:
             return None
         inside = self._inside if has_receiver else None
-        side = service_side.ServiceSide(shared, inside, self._bot_name, self._chat_page)
+        side = service_side.ServiceSide(shared, inside, self._bot_name)
         self._closers.extend(side.closers)
         self._ops.metrics.gauges.extend(side.gauges)
         for name, check in side.checks.items():
@@ -238,34 +271,23 @@ class Application:
         return self._chat.bot_name if self._chat is not None else None
 
     def _make_chat(self, shared: resources.SharedResources) -> telegram_side.TelegramSide:
-        side = telegram_side.TelegramSide(shared, *self._provider_access())
-        for router in side.routers():
-            self._app.router.routes.extend(router.routes)
-        side.watch(self._ops.readiness)
-        self._closers.append(side.close)
-        return side
-
-    def _provider_access(self) -> tuple[Client, webhook.Proof, str]:
-        """Return a client of the payment service, and the proof and the address of its webhooks."""
         settings = self._settings
         if self._service is None:
             app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
             client = Client(settings.payments_url or "", app_id, app_secret)
             proof = webhook.Proof(app_secret, _secret(settings.webhook_secret))
-            return client, proof, settings.url
-        own = self._service.own
-        internal = f"http://{request_commands.INTERNAL_HOST}"
-        client = Client(internal, own.app_id, own.app_secret, owners=True, http=self._inside)
-        proof = webhook.Proof(own.app_secret, own.webhook_secret)
-        return client, proof, internal
-
-    async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a call from within the process."""
-        await self._counted(scope, receive, send)
-
-    def _make_inside(self) -> http_client.HttpClient:
-        """Return the client for our own calls, which need no socket and wait behind no stranger."""
-        return http_client.app_client(self._receive)
+            receiver = settings.url
+        else:
+            own = self._service.own
+            receiver = f"http://{request_commands.INTERNAL_HOST}"
+            client = Client(receiver, own.app_id, own.app_secret, owners=True, http=self._inside)
+            proof = webhook.Proof(own.app_secret, own.webhook_secret)
+        side = telegram_side.TelegramSide(shared, client, proof, receiver)
+        for router in side.routers():
+            self._app.router.routes.extend(router.routes)
+        side.watch(self._ops.readiness)
+        self._closers.append(side.close)
+        return side
 
     async def _sweep(self, chat: telegram_side.TelegramLead | None) -> None:
         while True:
@@ -297,3 +319,43 @@ async def sweep(
 
 def _secret(value: SecretStr | None) -> str | None:
     return value.get_secret_value() if value is not None else None
+
+
+# The demo: a sandbox Telegram with people on it, in the product's own process.
+
+
+DEMO_DATABASE = "sqlite:///data/demo.db"
+DEMO_SENDER = "Payment Requests <payments@demo.example>"
+
+
+def prepare_demo(
+    settings: config.Settings,
+) -> tuple[config.Settings, list[BaseRoute], Callable[[], Awaitable[None]]]:
+    """Make a sandbox Telegram with people on it; return its settings, its routes and its end.
+
+    The demo uses the operator's database and mail server only if the settings name them.
+    """
+    from bot.sandbox.web import server  # noqa: PLC0415 - for the demo alone
+    from bot.sandbox.world import people, world  # noqa: PLC0415
+
+    telegram = world.World(inline_feedback=True)
+    people.cast(telegram)
+    chosen = "database_url" in settings.model_fields_set
+    changes: dict[str, object] = {
+        "bot_token": SecretStr(world.TOKEN),
+        "telegram_api_url": settings.local_url,
+        "telegram_mode": "polling",
+        "rails": (vocabulary.SANDBOX,),
+        "database_url": settings.database_url if chosen else DEMO_DATABASE,
+    }
+    closers = [telegram.close]
+    if settings.smtp_url is None:
+        mailbox = server.Mailbox(telegram)
+        mailbox.open()
+        closers.append(mailbox.close)
+        changes |= {"smtp_url": SecretStr(mailbox.url), "smtp_from": DEMO_SENDER}
+
+    async def close() -> None:
+        await asyncio.gather(*(closer() for closer in closers))
+
+    return settings.model_copy(update=changes), server.routes(telegram), close

@@ -13,9 +13,9 @@ from secrets import token_hex
 import structlog
 from pydantic import SecretStr
 
-from bot import __version__, config
+from bot import config
 from bot.core import errors
-from bot.core.database import database, migrations, opening, private_files, urls
+from bot.core.database import database, opening, private_files, urls
 from bot.core.database.vault import (
     Vault,
     check_key,
@@ -23,7 +23,6 @@ from bot.core.database.vault import (
     load_or_create,
     load_or_create_key,
 )
-from bot.core.replicas import membership, replica
 
 log = structlog.get_logger()
 
@@ -46,21 +45,20 @@ DIGITS = 12
 def digest_settings(settings: config.Settings) -> str:
     """Return the digests of the shared settings by name, as JSON."""
     key = settings.secret_key.get_secret_value() if settings.secret_key else ""
-    names = (name for name in type(settings).model_fields if name not in OWN)
-    return json.dumps({name.upper(): _digest(key, name, settings) for name in names})
+    digests = {}
+    for name in type(settings).model_fields:
+        if name not in OWN:
+            value = settings.url if name == "public_url" else getattr(settings, name)
+            plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+            digest = hmac.digest(key.encode(), f"setting {name} {plain!r}".encode(), "sha256")
+            digests[name.upper()] = digest.hex()[:DIGITS]
+    return json.dumps(digests)
 
 
 def find_differences(digests: str, others: str) -> list[str]:
     """Return the names of the settings that differ; a setting may be missing in another version."""
     ours, theirs = json.loads(digests), json.loads(others)
     return [name for name in ours if name in theirs and ours[name] != theirs[name]]
-
-
-def _digest(key: str, name: str, settings: config.Settings) -> str:
-    value = settings.url if name == "public_url" else getattr(settings, name)
-    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-    text = f"setting {name} {plain!r}"
-    return hmac.digest(key.encode(), text.encode(), "sha256").hex()[:DIGITS]
 
 
 # Roles of a process: whether it serves requests and may become the lead.
@@ -94,18 +92,6 @@ def check_role(role: Role, database_url: str) -> None:
             f"run --role {role}: a SQLite file has one process, which does everything: leave the"
             " role out, or set DATABASE_URL to a PostgreSQL database that replicas share"
         )
-
-
-def make_replica(shared: SharedResources, role: Role) -> replica.Replica:
-    """Return this process as a replica that is not started yet."""
-    settings = digest_settings(shared.settings)
-    info = membership.ReplicaInfo(role, __version__, len(migrations.MIGRATIONS), settings)
-    return replica.open_replica(shared.db, info, shared.now)
-
-
-def make_election(process: replica.Replica, role: Role, lead: str) -> replica.LeaderElection:
-    """Return the election of a lead; a role that can't lead gets an election that it never wins."""
-    return process.join_election(lead) if role.may_lead else replica.LeaderElection()
 
 
 USED = (

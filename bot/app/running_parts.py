@@ -70,7 +70,11 @@ class RunningParts:
         stops = (worker.stop(patience) for worker in self._workers)
         for outcome in await asyncio.gather(*stops, return_exceptions=True):
             self._note(outcome)
-        await _cancel([*loops, *self.working.values()])
+        # `asyncio.wait_for` sometimes loses a cancellation.
+        while pending := [one for one in (*loops, *self.working.values()) if not one.done()]:
+            for task in pending:
+                task.cancel()
+            await asyncio.wait(pending, timeout=CANCEL_SECONDS)
         for outcome in await asyncio.gather(*(c() for c in self.closers), return_exceptions=True):
             self._note(outcome)
 
@@ -89,14 +93,6 @@ class RunningParts:
             return False
         log.error("a part of the application failed", exc_info=outcome)
         return True
-
-
-async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks until all have ended: `asyncio.wait_for` sometimes loses a cancellation."""
-    while pending := [task for task in tasks if not task.done()]:
-        for task in pending:
-            task.cancel()
-        await asyncio.wait(pending, timeout=CANCEL_SECONDS)
 
 
 LOST_PATIENCE = 0.5

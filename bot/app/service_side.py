@@ -1,28 +1,38 @@
-"""The embedded payment request service, with its webhooks and emails."""
+"""The embedded payment request service, with its webhooks, emails, rails and exchange rates."""
+
+# What isn't used is not imported: it would take memory and time.
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot import config
 from bot.app import resources
-from bot.app.rails import ExchangeSide, build_rails
-from bot.core.database import vault
+from bot.core.database import database, vault
 from bot.core.net import http_client, mail, webhook_addresses
-from bot.core.ops import audit, readiness
+from bot.core.ops import audit, metrics, readiness
 from bot.core.outbox import groups, host_budgets, worker
 from bot.core.text import links
+from bot.interface import vocabulary
 from bot.service.api import callers, rate_limits
 from bot.service.checkouts import checkout_rows, inventory, wallet_calls
 from bot.service.goods import files
-from bot.service.notifications import notification_queues, payer_letters, recipients
+from bot.service.notifications import notification, notification_queues, payer_letters, recipients
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.pages import app
 from bot.service.payments import account_rows, payout_accounts, settling
-from bot.service.rails import exchange_rates, host_calls
-from bot.service.requests import applications, idempotency, request_commands, request_rows
+from bot.service.rails import exchange_rates, host_calls, rail
+from bot.service.requests import (
+    applications,
+    idempotency,
+    request,
+    request_commands,
+    request_rows,
+)
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -43,13 +53,56 @@ BATCH = 500
 REQUESTS = 20
 """Requests whose checkouts are closed or deleted in one transaction, which locks them all."""
 
+COUNTERS = (
+    metrics.Family(
+        "payment_requests",
+        "Payment requests that applications created, edited and deleted, by kind.",
+        ("change", "kind"),
+        (("created", "edited", "deleted"), tuple(vocabulary.Kind)),
+    ),
+    metrics.Family(
+        "checkouts",
+        "Checkouts by kind of money and the state that they came into; lapses aren't counted.",
+        ("kind", "state"),
+        (
+            (vocabulary.SANDBOX, *vocabulary.PAYOUT_KINDS),
+            tuple(
+                one for one in vocabulary.CheckoutState if one != vocabulary.CheckoutState.LAPSED
+            ),
+        ),
+    ),
+    metrics.Family(
+        "host_calls",
+        "Calls of wallets and providers by purpose: taken from the budget of their host"
+        " (HOST_CALLS), or delayed until it has room.",
+        ("purpose", "outcome"),
+        (tuple(host_budgets.SHARES), ("taken", "delayed")),
+    ),
+    metrics.Family("host_closings", "Times that a host asked for no calls for a while (429).", ()),
+    metrics.Family(
+        "payments",
+        "Payments booked: with their unit, after its reservation had lapsed, with no unit left,"
+        " with less than the price.",
+        ("settlement",),
+        (tuple(request.PaymentState),),
+    ),
+    metrics.Family(
+        "delivery_attempts",
+        "Attempts to deliver webhooks and emails: delivered, failed and retried, failed for the"
+        " last time, or answered after another attempt had begun.",
+        ("channel", "outcome"),
+        (tuple(notification.Channel), ("delivered", "failed", "dead", "late")),
+    ),
+)
+"""By the names in the code; a test compares names and numbers of labels."""
+
 
 class ServiceSide:
     """The service; `own` are the credentials with which the bot calls it.
 
     `inside` calls the application that receives the bot's own webhooks, None if this process has no
-    receiver. `bot_name` and `chat_page` are passed to the service. `checks` ask the servers that
-    the service depends on. `loops` run on every replica, `lead_loops` on the lead.
+    receiver. `bot_name` is passed to the service. `checks` ask the servers that the service depends
+    on. `loops` run on every replica, `lead_loops` on the lead.
     """
 
     def __init__(
@@ -57,7 +110,6 @@ class ServiceSide:
         shared: resources.SharedResources,
         inside: http_client.HttpClient | None,
         bot_name: Callable[[], str | None] = lambda: None,
-        chat_page: str | None = None,
     ) -> None:
         settings, db, now = shared.settings, shared.db, shared.now
         keys = shared.vault
@@ -95,11 +147,13 @@ class ServiceSide:
             rate_limits.SharedCounts(db, payer_key.encode()) if db.engine == "postgresql" else None
         )
         self.lead_loops = [rates.job.run] if rates.job else []
-        self.loops = _replica_loops(counts, rates.job)
+        self.loops: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        if counts is not None:  # replicas synchronize what each has in memory
+            self.loops = [counts.run, rates.job.follow] if rates.job else [counts.run]
         service = callers.Service(
             db, now, settings.url, policy, context, accounts,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
-            settings.operator_contact, bot_name, chat_page, counts,
+            settings.operator_contact, bot_name, shared.chat_page, counts,
         )  # fmt: skip
         webhooks = WebhookSender(db, keys, now, allow, inside, embedded_app_id=self.own.app_id)
         self.closers += [webhooks.close, rails.close]
@@ -130,16 +184,8 @@ class ServiceSide:
         while more := await self._db.bulk(partial(notification_queues.sweep, before=before)):
             dropped += more
         if dropped:
-            await self._db.transaction(
-                lambda tx: audit.record(
-                    tx,
-                    audit.SYSTEM,
-                    "deliveries.dropped",
-                    "deliveries",
-                    moment,
-                    {"number": dropped},
-                )
-            )
+            noted = audit.SYSTEM, "deliveries.dropped", "deliveries", moment, {"number": dropped}
+            await self._db.transaction(lambda tx: audit.record(tx, *noted))
         while await self._db.bulk(partial(idempotency.forget, now=moment, most=BATCH)):
             pass
         await files.sweep_files(self._db, moment)
@@ -155,7 +201,7 @@ class ServiceSide:
         """Return the queue handlers that send emails; without them, nothing of it is imported."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
-        from bot.service.notifications import emails, letter_texts  # noqa: PLC0415 - for email alone
+        from bot.service.notifications import emails, letter_texts
 
         mailer = emails.Mailer(mail.parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
@@ -168,10 +214,95 @@ class ServiceSide:
         ]
 
 
-def _replica_loops(
-    counts: rate_limits.SharedCounts | None, job: exchange_rates.RatesJob | None
-) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-    """Return the loops that synchronize replicas' memory; a single process has no such loops."""
-    if counts is None:
-        return []
-    return [counts.run, job.follow] if job else [counts.run]
+# Rails that RAILS names, and the rates at which they convert prices.
+
+
+def build_rails(
+    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None = None
+) -> rail.Rails:
+    """Build the rails of all kinds that the settings name; without `calls`, for reading only."""
+    return rail.Rails(*(_build(kind, settings, now, calls) for kind in settings.rails))
+
+
+def _build(
+    kind: str,
+    settings: config.Settings,
+    now: Callable[[], int],
+    calls: host_calls.HostCalls | None,
+) -> rail.Rail:
+    """Import and build a rail."""
+    allow = webhook_addresses.AllowList.parse(settings.rail_allow)
+    match kind:
+        case vocabulary.SANDBOX:
+            return rail.SandboxRail()
+        case vocabulary.BANK:
+            from bot.service.rails import bank
+
+            return bank.BankRail()
+        case vocabulary.LIGHTNING:
+            from bot.service.rails import lightning
+
+            return lightning.LightningAddressRail(allow, now, calls)
+        case vocabulary.LNBITS:
+            from bot.service.rails import lnbits
+
+            return lnbits.LNbitsRail(allow, now, calls)
+        case vocabulary.NWC:
+            from bot.service.rails import nwc
+
+            return nwc.NwcRail(allow, now, calls)
+    raise KeyError(kind)
+
+
+class ExchangeSide:
+    """The exchange of this installation; `job` asks public sources, None if no rates are needed.
+
+    Test money and RATES_URLS=table use the packaged table. With bank accounts only, nothing is
+    converted.
+    """
+
+    def __init__(
+        self, settings: config.Settings, db: database.Database, now: Callable[[], int]
+    ) -> None:
+        self.job: exchange_rates.RatesJob | None = None
+        self.gauges: tuple[metrics.Gauge, ...] = ()
+        if settings.test_money or settings.rates_urls == (config.RATES_TABLE,):
+            self.exchange: exchange_rates.Exchange = exchange_rates.SandboxExchange()
+            return
+        urls = settings.rates_urls if settings.asks_rates else ()
+        stored = exchange_rates.StoredRates([exchange_rates.name_of(url) for url in urls], now)
+        self.exchange = stored
+        if urls:
+            self.job = exchange_rates.RatesJob(db, stored, urls, now)
+            self.gauges = _gauges(stored, now)
+
+
+def _gauges(
+    stored: exchange_rates.StoredRates, now: Callable[[], int]
+) -> tuple[metrics.Gauge, ...]:
+    def ages() -> Mapping[tuple[str, ...], float]:
+        return {
+            (source,): math.inf if at is None else (now() - at) / 1000
+            for source, at in stored.answered().items()
+        }
+
+    return (
+        metrics.Gauge(
+            "exchange_rates_age_seconds",
+            "Age of a source's newest exchange rates; infinite if it has never answered.",
+            ("source",),
+            ages,
+        ),
+        metrics.Gauge(
+            "exchange_rates_usable_currencies",
+            "Currencies whose prices can be converted now: fresh sources agree. 0: none can.",
+            (),
+            lambda: {(): stored.count_usable()},
+        ),
+        metrics.Gauge(
+            "exchange_rates_outlying_currencies",
+            "Currencies in which a source is too far from the others, and is not used.",
+            ("source",),
+            lambda: {(source,): len(codes) for source, codes in stored.outlying().items()},
+        ),
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ import structlog
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
-from bot import config
 from bot.app import resources, running_parts
 from bot.chat.cards import alert_text, image_route, schedule
 from bot.chat.conversation import conversation
@@ -25,7 +23,6 @@ from bot.chat.model.queues import (
     SEEN_FOR,
     SENT_AT_ONCE,
     WRITE_SCOPE,
-    Queues,
     make_queues,
 )
 from bot.chat.payments import (
@@ -42,7 +39,7 @@ from bot.chat.telegram import downloads, inline_queries, receipt_calls, sender, 
 from bot.chat.telegram.intake import KINDS, RETRIES, WEBHOOK_PATH, Intake, Poller, webhook_router
 from bot.core import errors
 from bot.core.database import database, vault
-from bot.core.ops import readiness
+from bot.core.ops import metrics, readiness
 from bot.core.outbox import lanes, worker
 from bot.core.text import translations
 from bot.interface import vocabulary
@@ -62,6 +59,41 @@ profile, health checks and the poll for updates, which don't wait for each other
 
 ANSWER_SECONDS = 3.0
 """Seconds that a start waits for Telegram's first answer, which may refuse the token."""
+
+COUNTERS = (
+    metrics.Family(
+        "telegram_updates",
+        "Updates received from Telegram, each once, by kind.",
+        ("kind",),
+        (KINDS,),
+    ),
+    metrics.Family(
+        "telegram_updates_handled",
+        "Updates handled, updates that could not be handled, and inline queries replaced by newer"
+        " ones.",
+        ("outcome",),
+        (("done", "set_aside", "dropped"),),
+    ),
+    metrics.Family(
+        "telegram_messages",
+        "Calls that send to a chat, by outcome: sent, sent when it may have been sent before,"
+        " throttled (429), blocked (403), refused for good, failed, answer lost (unclear), no"
+        " longer needed, chat moved.",
+        ("method", "class", "outcome"),
+        (
+            ("sendMessage",),
+            tuple(sender.CLASS_LABELS.values()),
+            ("sent", "repeated", *transport.FAILURE_LABELS.values()),
+        ),
+    ),
+    metrics.Family(
+        "payments_told",
+        "Payments that the chat recorded, by a webhook or by the reconciler.",
+        ("way",),
+        (("webhook", "found"),),
+    ),
+)
+"""By the names in the code; a test compares names and numbers of labels."""
 
 
 class TelegramBots:
@@ -154,67 +186,48 @@ class TelegramBots:
             await bot.request.shutdown()
 
 
-@dataclass(frozen=True, slots=True)
 class TelegramParts:
     """Parts of the chat that every replica and the lead share.
 
     Parts that change the chat's data are built for one view of the database.
     """
 
-    shared: resources.SharedResources
-    client: Client
-    """Calls the payment service."""
-    receiver: str
-    """The address, without a path, to which the service sends webhooks."""
-    secret: str = field(repr=False)
-    """The secret header of Telegram's calls to our webhook."""
-    token: str = field(repr=False)
-    bots: TelegramBots
-    queues: Queues
+    def __init__(
+        self, shared: resources.SharedResources, client: Client, receiver: str, secret: str
+    ) -> None:
+        """Build the parts; `client` calls the payment service, which sends webhooks to `receiver`.
 
-    @classmethod
-    def of(
-        cls, shared: resources.SharedResources, client: Client, receiver: str, secret: str
-    ) -> TelegramParts:
-        """Build the shared parts from the settings. Raises ConfigError without a BOT_TOKEN."""
-        settings = shared.settings
+        `secret` is the header of Telegram's calls to our webhook. Raises ConfigError without a
+        BOT_TOKEN.
+        """
+        self.settings = settings = shared.settings
         if settings.bot_token is None:
             raise errors.ConfigError(
                 ["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"]
             )
+        self.shared, self.now = shared, shared.now
+        self.client, self.receiver, self.secret = client, receiver, secret
         token = settings.bot_token.get_secret_value()
-        queues = make_queues(
+        self.bot_id = int(token.partition(":")[0])
+        self.bots = TelegramBots(settings.telegram_api_url, token)
+        self.queues = make_queues(
             settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate,
             gather=alert_text.join_alerts,
         )  # fmt: skip
-        bots = TelegramBots(settings.telegram_api_url, token)
-        return cls(shared, client, receiver, secret, token, bots, queues)
+        self.rails = () if settings.payments_url or settings.test_money else settings.rails
+        """The kinds of real money that the embedded service accepts."""
+        is_polling = settings.telegram_mode == "polling"
+        self.update_url = None if is_polling else f"{settings.url}{WEBHOOK_PATH}"
+        """The address to which Telegram sends updates; None for polling."""
 
-    @property
-    def settings(self) -> config.Settings:
-        return self.shared.settings
-
-    @property
-    def now(self) -> Callable[[], int]:
-        return self.shared.now
-
-    @property
-    def rails(self) -> tuple[str, ...]:
-        """Return the kinds of real money that the embedded service accepts."""
-        settings = self.settings
-        return () if settings.payments_url or settings.test_money else settings.rails
-
-    @property
-    def update_url(self) -> str | None:
-        """Return the address to which Telegram sends updates; None for polling."""
-        is_polling = self.settings.telegram_mode == "polling"
-        return None if is_polling else f"{self.settings.url}{WEBHOOK_PATH}"
+    def bot_name(self) -> str:
+        return self.bots.messages.username or ""  # before it was reached
 
     def chat(self, db: database.Database) -> conversation.Chat:
         settings = self.settings
         return conversation.Chat(
             db, self.queues, self.now, self.shared.vault,
-            bot_name=lambda: self.bots.messages.username or "",  # before it was reached
+            bot_name=self.bot_name,
             allowed=frozenset(settings.allowed_sellers),
             operator_contact=settings.operator_contact,
             paid_at=drafts.PayoutService.at(settings.payments_url, self.rails),
@@ -224,8 +237,7 @@ class TelegramParts:
         return recording.PaymentRecorder(self.queues, self.now)
 
     def intake(self, db: database.Database, inline: Callable[[dict[str, Any]], None]) -> Intake:
-        bot_id = int(self.token.partition(":")[0])
-        return Intake(db, self.queues.updates, bot_id, self.now, self.shared.vault, inline)
+        return Intake(db, self.queues.updates, self.bot_id, self.now, self.shared.vault, inline)
 
 
 MOST_SKEW = 1_500
@@ -260,8 +272,7 @@ class TelegramLead:
         self._holds = holds
         self._reconciler = reconciler.Reconciler(db, parts.client, parts.recorder(), now)
         self._schedule = schedule.Schedule(db, parts.queues, now)
-        intake = parts.intake(db, inline)
-        self._poller = Poller(parts.bots.others, intake)
+        self._poller = Poller(parts.bots.others, parts.intake(db, inline))
         self._downloads = downloads.Downloads(parts.bots.others, settings.telegram_api_url, now)
 
     def begin(self, running: running_parts.RunningParts) -> None:
@@ -329,7 +340,7 @@ class TelegramLead:
             request_bodies.Addresses(
                 f"{parts.receiver}{webhook.PATH}", f"{settings.url}{image_route.PATH}",
                 events=() if settings.payments_url else EVENTS,
-                bot_name=None if settings.payments_url else self._bot_name,
+                bot_name=None if settings.payments_url else parts.bot_name,
                 chat_page=f"{settings.url}{page}" if page else None,
             ),
             instrument=settings.instrument_currency,
@@ -337,9 +348,6 @@ class TelegramLead:
             url=settings.payments_url,
             rails=parts.rails,
         )  # fmt: skip
-
-    def _bot_name(self) -> str:
-        return self._parts.bots.messages.username or ""  # before it was reached
 
     async def _set_profile(self) -> None:
         """Set the bot's profile; the texts are loaded in a thread, outside the event loop."""
@@ -351,13 +359,12 @@ class TelegramLead:
         """Delete expired messages, lanes, pictures and texts at `moment`."""
         for queue in self._parts.queues:
             await worker.sweep(self._db, queue, moment)
-        await self._db.bulk(
-            partial(seller_rows.sweep_images, before=moment - seller_rows.IMAGES_KEPT)
-        )
-        await self._db.bulk(partial(message_rows.sweep_texts, before=moment - SEEN_FOR))
-        await self._db.bulk(
-            partial(message_rows.sweep_alerts, before=moment - message_rows.KEPT_FOR)
-        )
+        for forget, kept in (
+            (seller_rows.sweep_images, seller_rows.IMAGES_KEPT),
+            (message_rows.sweep_texts, SEEN_FOR),
+            (message_rows.sweep_alerts, message_rows.KEPT_FOR),
+        ):
+            await self._db.bulk(partial(forget, before=moment - kept))
 
 
 class TelegramSide:
@@ -381,7 +388,7 @@ class TelegramSide:
                 tx, shared.vault, "telegram-webhook", vault.random_password
             )
         )
-        self._parts = parts = TelegramParts.of(shared, client, receiver, secret)
+        self._parts = parts = TelegramParts(shared, client, receiver, secret)
         self._db = db = shared.db.in_write_scope(WRITE_SCOPE)
         held = settings.claim_hours * 3600 * 1000
         self._receiver = webhook.Receiver(db, parts.recorder(), held, proof, now)

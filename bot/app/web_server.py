@@ -1,4 +1,4 @@
-"""The web server, its listening sockets, and settings of the process."""
+"""The web server, its listening sockets, fair turns of requests, and settings of the process."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import resource
 import signal
 import socket
 import sys
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,10 @@ import uvicorn
 
 from bot.core import errors
 from bot.core.database import database
+from bot.core.net import rates
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 # Settings of the process: memory, open files, threads, signals.
@@ -191,7 +193,7 @@ def _network(proxy: str) -> str:
 
 BACKLOG = 2048
 
-AT_ONCE = 16
+ACCEPTED = 16
 """Connections of a socket that are accepted in a round of the event loop."""
 
 SEVERAL = {"::": ("::", "0.0.0.0"), "localhost": ("127.0.0.1", "::1")}  # noqa: S104 - the operator's choice
@@ -234,11 +236,11 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def several(sockets: list[socket.socket]) -> list[socket.socket]:
-    """Return each socket AT_ONCE times, because uvloop accepts one connection of each in a round.
+    """Return each socket ACCEPTED times, because uvloop accepts one connection of each in a round.
 
     Otherwise payers would wait for seconds behind a crowd of new connections.
     """
-    return [*sockets, *(one.dup() for one in sockets for _ in range(AT_ONCE - 1))]
+    return [*sockets, *(one.dup() for one in sockets for _ in range(ACCEPTED - 1))]
 
 
 def _addresses(host: str, port: int) -> Iterator[tuple[socket.AddressFamily, Any]]:
@@ -249,3 +251,110 @@ def _addresses(host: str, port: int) -> Iterator[tuple[socket.AddressFamily, Any
         except (OSError, UnicodeError):
             continue
         yield from dict.fromkeys((family, address) for family, _, _, _, address in found)
+
+
+# Fair turns of requests: few are active at a time, and every address gets its share.
+#
+# The event loop runs each active request for a moment in turn. With a thousand requests, such a
+# round takes a second, and alerts, which need many rounds, are minutes late.
+
+AT_ONCE = 64
+EACH = 32
+"""The most active requests: in all, and of one address."""
+
+TICK_SECONDS = 0.02
+"""Seconds between two checks of the active requests, while others wait."""
+
+TURN_TICKS = 5
+"""Ticks for which a request counts as active. After that, it waits for its client or a timer, not
+for the event loop. If the limit were in seconds, a busy loop would expire requests that have not
+run yet."""
+
+
+class FairTurns:
+    """ASGI middleware that limits the number of active requests."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._active: dict[object, tuple[str, int]] = {}
+        self._ticks = 0
+        self._counts: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[object]]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        key = rates.subscriber_key(client[0]) if client else ""
+        is_free = not self._waiting and self._has_room(key)
+        turn = self._begin(key) if is_free else await self._wait(key)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            # Ended in the next round: most requests never wait, so otherwise all of them would fit
+            # in one round.
+            asyncio.get_running_loop().call_soon(self._end, turn)
+
+    def _has_room(self, key: str) -> bool:
+        return len(self._active) < AT_ONCE and self._counts[key] < EACH
+
+    def _begin(self, key: str) -> object:
+        turn = object()
+        self._active[turn] = key, self._ticks
+        self._counts[key] += 1
+        return turn
+
+    async def _wait(self, key: str) -> object:
+        loop = asyncio.get_running_loop()
+        mine: asyncio.Future[object] = loop.create_future()
+        self._waiting.setdefault(key, deque()).append(mine)
+        self._admit()
+        if self._timer is None:
+            self._timer = loop.call_later(TICK_SECONDS, self._expire)
+        try:
+            return await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._end(mine.result())
+            raise
+
+    def _end(self, turn: object) -> None:
+        self._forget(turn)
+        self._admit()
+
+    def _forget(self, turn: object) -> None:
+        """Stop counting a request, if it still counts."""
+        if turn not in self._active:
+            return
+        key, _ = self._active.pop(turn)
+        self._counts[key] -= 1
+        if not self._counts[key]:
+            del self._counts[key]
+
+    def _admit(self) -> None:
+        """While there is room, start waiting requests, one of each address in turn."""
+        admitted = True
+        while admitted and self._waiting:
+            admitted = False
+            for key, turns in tuple(self._waiting.items()):
+                if len(self._active) >= AT_ONCE:
+                    return
+                if self._has_room(key):
+                    admitted = True
+                    mine = turns.popleft()
+                    if not mine.done():  # else it was cancelled
+                        mine.set_result(self._begin(key))
+                    del self._waiting[key]
+                    if turns:
+                        self._waiting[key] = turns  # the last address now
+
+    def _expire(self) -> None:
+        """Stop counting requests that have been active for long, if others wait."""
+        self._timer = None
+        self._ticks += 1
+        before = self._ticks - TURN_TICKS
+        for turn in [one for one, (_, began) in self._active.items() if began <= before]:
+            self._forget(turn)
+        self._admit()
+        if self._waiting:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(TICK_SECONDS, self._expire)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 import uvloop
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 BAD_SETTING = 2
 """The exit code for a bad setting."""
+
+DEMO_PAGE = "/chat"
 
 
 class Commands(click.Group):
@@ -125,20 +126,17 @@ async def _serve(
 
 
 async def _demo(settings: config.Settings, *, browser: bool) -> None:
-    from bot.app.demo import prepare_demo  # noqa: PLC0415 - only the demo needs the sandbox
-
-    environment = prepare_demo(settings)
-    application = _application()(
-        environment.settings,
-        routes=environment.routes,
-        close=environment.close,
-        chat_page=urlsplit(environment.page).path,
-    )
-    application.wrap(environment.middleware)
-    click.echo(f"\n  Chat with the bot: {environment.page}\n")
+    with gc_frozen.gc_frozen():
+        from bot.app import application  # noqa: PLC0415 - as in _application
+        from bot.sandbox.web import server  # noqa: PLC0415 - only the demo needs the sandbox
+    changed, routes, close = application.prepare_demo(settings)
+    product = application.Application(changed, routes=routes, close=close, chat_page=DEMO_PAGE)
+    product.wrap(server.AllowOwnFrames)  # the chat page shows pay pages
+    page = f"{settings.local_url}{DEMO_PAGE}"
+    click.echo(f"\n  Chat with the bot: {page}\n")
     if browser:
-        asyncio.get_running_loop().call_later(1.0, _open_page, environment.page)
-    await application.run()
+        asyncio.get_running_loop().call_later(1.0, _open_page, page)
+    await product.run()
 
 
 def _open_page(page: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.app.rails import ExchangeSide
+from bot.app.service_side import ExchangeSide
 from bot.config import Settings
 from bot.core.database.database import Database
 from bot.core.errors import MoneyError

@@ -140,13 +140,13 @@ async def test_the_lead_deletes_old_dead_letters_of_every_queue(product: Product
             lambda tx: [tx.execute(OLD, queue=queue) for queue in sorted(queues)]
         )
         await product.election.win()
-        await until(lambda: is_swept(application))
+
+        async def is_swept() -> bool:
+            return not await application._db.query("SELECT id FROM outbox WHERE state = 'dead'")
+
+        await until(is_swept)
 
 
 async def working(application: Application, queue: str) -> bool:
     parts = application._leadership.parts
     return parts is not None and queue in parts.working
-
-
-async def is_swept(application: Application) -> bool:
-    return not await application._db.query("SELECT id FROM outbox WHERE state = 'dead'")

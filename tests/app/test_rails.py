@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.app.demo import prepare_demo
-from bot.app.rails import build_rails
+from bot.app.application import prepare_demo
 from bot.app.resources import SharedResources
-from bot.app.service_side import ServiceSide
+from bot.app.service_side import ServiceSide, build_rails
 from bot.config import Settings
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
@@ -53,9 +52,9 @@ async def test_the_demo_takes_test_money_whatever_rails_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    stage = prepare_demo(settings_with("bank"))
-    assert stage.settings.test_money
-    await stage.close()
+    settings, _, close = prepare_demo(settings_with("bank"))
+    assert settings.test_money
+    await close()
 
 
 async def test_every_kind_of_account_has_a_rail() -> None:
@@ -70,7 +69,7 @@ def test_test_money_loads_nothing_of_wallets() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "bot.app.rails" in loaded.stdout
+    assert "bot.app.service_side" in loaded.stdout
     assert not [
         name for name in ("nostr_sdk", "stdnum", "websockets") if f"'{name}'" in loaded.stdout
     ]

@@ -13,7 +13,7 @@ from playwright.async_api import expect
 from bot.sandbox.world import people
 from tests.support.browser_payer import open_service_on_port
 from tests.support.chromium import open_browser
-from tests.support.product_process import QUICK, Process, patient_client, start_bot
+from tests.support.product_process import QUICK, Process, patient_client, started_bot
 from tests.support.sandbox_server import Bot, demo_cast
 from tests.support.service_harness import ServiceHarness
 
@@ -62,8 +62,7 @@ def pat(bot: Bot) -> people.Person:
 @pytest_asyncio.fixture(loop_scope="session")
 async def demo(tmp_path: Path) -> AsyncIterator[Process]:
     """Run the demo without Telegram's rates, for which a script would only wait."""
-    async with start_bot(tmp_path, "demo", "--no-browser", **QUICK) as run:
-        await run.ready()
+    async with started_bot(tmp_path, "demo", "--no-browser", **QUICK) as run:
         async with patient_client(run.url) as http:
             await http.post("/chat/api/limits", json={"on": False})
         yield run

@@ -22,14 +22,12 @@ SHOWN = [
 
 
 def create(*options: str) -> str:
-    done = run_bot("apps", "create", "shop", *options)
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("apps", "create", "shop", *options, code=0)
     return done.stdout.splitlines()[0].partition("=")[2]
 
 
 def shown(app_id: str, *options: str) -> list[str]:
-    done = run_bot("apps", "seller", app_id, *options)
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("apps", "seller", app_id, *options, code=0)
     return done.stdout.splitlines()
 
 
@@ -70,13 +68,12 @@ def test_the_rules_are_those_of_the_interface(options: tuple[str, ...], message:
 
 
 def test_an_unknown_colour_is_answered_with_all_of_them() -> None:
-    refused = run_bot("apps", "create", "shop", "--accent-color", "black")
-    assert refused.exit_code == 2
+    refused = run_bot("apps", "create", "shop", "--accent-color", "black", code=2)
     assert all(name in refused.stderr for name in COLOURS)
 
 
 def test_a_seller_that_does_not_fit_creates_no_application() -> None:
-    assert run_bot("apps", "create", "shop", "--contact", "anna").exit_code == 1
+    run_bot("apps", "create", "shop", "--contact", "anna", code=1)
     assert run_bot("apps", "list", "--json").stdout == ""
 
 

@@ -227,7 +227,7 @@ def test_the_version_stands_after_the_name() -> None:
 def test_a_revoked_application_is_reported_as_revoked(command: str) -> None:
     """The list shows it, so the command must not report it as unknown."""
     app_id = create_application()
-    assert run_bot("apps", "revoke", app_id, "--yes").exit_code == 0
+    run_bot("apps", "revoke", app_id, "--yes", code=0)
     again = run_bot("apps", command, app_id)
     message = f"The application {app_id} is revoked.\n"
     assert (again.exit_code, again.stdout, again.stderr) == (1, "", message)

@@ -104,8 +104,7 @@ async def test_alerts_that_did_not_arrive_are_listed_and_sent_later(tmp_path: Pa
         # What ten refusals within ten minutes do.
         given_up = "UPDATE outbox SET state = 'dead', settled_at = due_at WHERE state = 'waiting'"
         change(run, f"{given_up} AND priority = 1")
-        async with stage.run(PAYER_RATE="0") as again:
-            await again.ready()
+        async with stage.started(PAYER_RATE="0"):
             listed = await sam.say("/alerts", "Telegram rejected the message")
             await sam.press(listed, "Send again", "it's on its way")
             await stage.world.wait_for(lambda: len(sam.alerts) > told, SECONDS)
@@ -139,8 +138,7 @@ async def test_the_daily_summary_and_quiet_hours_survive_a_restart(tmp_path: Pat
             "UPDATE sellers SET quiet = '0-1440', summary = 600, summary_at = 1",
             f"UPDATE received_payments SET received_at = received_at - {3 * DAY}",
         )
-        async with stage.run(PAYER_RATE="0", PORT=run.port) as again:
-            await again.ready()
+        async with stage.started(PAYER_RATE="0", PORT=run.port):
             await stage.world.wait_for(
                 lambda: any("📊" in text for text in texts(sam.said)), SECONDS
             )

@@ -180,8 +180,7 @@ async def test_an_outage_of_the_server_loses_and_doubles_nothing(stage: ProductS
     port = int(free_port())
     settings = {"PAYMENTS_URL": f"http://127.0.0.1:{port}", "INSTRUMENT_CURRENCY": "BSV"}
     settings |= {"APP_ID": "handcash-app", "APP_SECRET": SECRET}
-    async with stage.run(**settings) as run:
-        await run.ready()
+    async with stage.started(**settings) as run:
         sam = await seller_with_destination(stage.world)
         await sam.say("/donation 5 USD Coffee", "The payment service isn't responding.")
 
@@ -212,8 +211,7 @@ async def test_a_bot_killed_in_the_middle_continues(stage: ProductSetup) -> None
     """Killed while a create is under way and while payments come: one request, each told once."""
     async with handcash(app_secret=SECRET) as server:
         settings = keys(server) | {"PORT": free_port()}
-        async with stage.run(**settings) as run:
-            await run.ready()
+        async with stage.started(**settings) as run:
             sam = await seller_with_destination(stage.world)
             server.fail("POST", SLOW)
             sam.person.send("/drop 4 2.50 USD Mug")
@@ -222,8 +220,7 @@ async def test_a_bot_killed_in_the_middle_continues(stage: ProductSetup) -> None
         server.release()
         await server.until(lambda: server.made)
         mug = server.only
-        async with stage.run(**settings) as run:
-            await run.ready()
+        async with stage.started(**settings) as run:
             card = await sam.first_card()
             assert link_of(card) == f"{server.url}/pay/{mug.id}"
             assert await alerted(sam, server, mug.id, PAYER)
@@ -231,8 +228,7 @@ async def test_a_bot_killed_in_the_middle_continues(stage: ProductSetup) -> None
             await run.kill()
         meanwhile = [await server.pay(mug.id) for _ in range(2)]
         await server.until(lambda: any(sent.status == 0 for sent in server.sent), PATIENCE)
-        async with stage.run(**settings) as run:
-            await run.ready()
+        async with stage.started(**settings) as run:
             for transaction in meanwhile:
                 await server.delivered(transaction, PATIENCE)
             await stage.world.wait_for(lambda: len(sam.alerts) == 3, PATIENCE)
@@ -251,8 +247,7 @@ async def test_a_server_that_ignores_a_dialect_sells_at_the_sellers_price(
     async with handcash(app_secret=SECRET) as server:
         server.understands = "currency"
         settings = keys(server) | {"PORT": free_port()}
-        async with stage.run(**settings) as run:
-            await run.ready()
+        async with stage.started(**settings):
             sam = await seller_with_destination(stage.world)
             card = await sam.card("/donation 5 USD Coffee", "Coffee")
             assert "$5.00" in card.text
@@ -260,8 +255,7 @@ async def test_a_server_that_ignores_a_dialect_sells_at_the_sellers_price(
             assert [made.price_in for made in server.deleted.values()] == ["BSV"]
             assert await alerted(sam, server, server.only.id) == ["💰 $5.00 received for Coffee"]
             assert len(sam.cards) == 1
-        async with stage.run(**settings) as run:
-            await run.ready()
+        async with stage.started(**settings):
             await sam.card("/drop 3 2 USD Mug", "Mug")
             assert [made.price_in for made in server.made.values()] == ["USD", "USD"]
             assert (server.asked("POST"), len(server.deleted)) == (3, 1)

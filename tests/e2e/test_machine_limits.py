@@ -133,16 +133,14 @@ async def test_ten_kills_under_every_kind_of_load_lose_nothing(stage: ProductSet
         await run.kill()
     payers: list[asyncio.Task[None]] = []
     for number in range(KILLS):
-        async with stage.run(**env) as run:
-            await run.ready()
+        async with stage.started(**env) as run:
             for one in sellers:
                 one.person.send(f"/oneoff 9 EUR Item-{number}")
             first = 1 + PAYERS * number
             payers += [asyncio.create_task(shop.pay(first + n)) for n in range(PAYERS)]
             await asyncio.sleep(moments.uniform(0, 0.4))  # the moment itself is what is tried
             await run.kill()
-    async with stage.run(**env) as run:
-        await run.ready()
+    async with stage.started(**env) as run:
         await asyncio.gather(*payers)
         await taken(stage)
         await assert_books_match(run, shop, crashes=True)

@@ -24,7 +24,7 @@ from tests.support.product_process import (
     patient_client,
     run_command,
     running_product,
-    start_bot,
+    started_bot,
     until,
 )
 from tests.support.raw_payers import REQUESTS_PATH
@@ -247,8 +247,7 @@ async def test_letters_go_over_tls_with_a_login_and_outlive_a_kill(tmp_path: Pat
         env = {"SMTP_URL": f"smtp://{user}@127.0.0.1:{post.port}", "SMTP_FROM": SENDER}
         env |= {"PORT": port, "PAYER_RATE": "0"}
         post.answers["MAIL"] = "451 4.3.0 come back later"
-        async with start_bot(tmp_path, "service", unseen=[PASSWORD], **env) as run:
-            await run.ready()
+        async with started_bot(tmp_path, "service", unseen=[PASSWORD], **env) as run:
             async with patient_client(run.url, app) as seller:
                 made = (await seller.post(REQUESTS_PATH, json=body)).json()
             form = {"token": "a" * 32, "email": "pat@payer.example"}
@@ -259,8 +258,7 @@ async def test_letters_go_over_tls_with_a_login_and_outlive_a_kill(tmp_path: Pat
             await run.line("answered 451 to")
             await run.kill()
         post.answers.clear()
-        async with start_bot(tmp_path, "service", unseen=[PASSWORD], **env) as run:
-            await run.ready()
+        async with started_bot(tmp_path, "service", unseen=[PASSWORD], **env) as run:
 
             async def all_taken() -> bool:
                 return run.rows(SETTLED) == [(2,)]

@@ -32,6 +32,7 @@ from tests.support.product_process import (
     run_command,
     running_product,
     start_bot,
+    started_bot,
     status,
     until,
 )
@@ -486,13 +487,11 @@ async def test_exchange_rates_are_there_at_once_and_outlive_a_kill_and_their_sou
         async def usable(service: Process) -> bool:
             return (await metrics(service)).get("exchange_rates_usable_currencies") == 1
 
-        async with start_bot(tmp_path, "service", **settings) as service:
-            await service.ready()
+        async with started_bot(tmp_path, "service", **settings) as service:
             await until(lambda: usable(service))
             assert [one.asked for one in found] == [1, 1, 1]
             await service.stop(signal.SIGKILL)
         for one in found:
             one.status = 503
-        async with start_bot(tmp_path, "service", **settings) as again:
-            await again.ready()
+        async with started_bot(tmp_path, "service", **settings) as again:
             assert await usable(again)

@@ -62,13 +62,13 @@ async def test_acknowledged_work_continues_from_the_backup_elsewhere(
     lost, kept = stage.folder, tmp_path / "kept.db"
     async with open_receiver() as receiver:
         receiver.answers += [empty_answer(503)] * HELD
-        async with stage.run(**env) as run:
-            await run.ready()
+        async with stage.started(**env) as run:
             sam = await seller_with_destination(stage.world)
             card = await sam.card(f"/drop {UNITS} 5 USD Ticket", "Ticket")
             drop = link_of(card).rpartition("/")[2]
             keys = await create_application(lost)
-            hooked = await made_by_api(run, keys, receiver)
+            async with patient_client(run.url, app_headers(keys)) as other:
+                hooked = str((await request_of(other, receiver.url, UNITS))["id"])
             receipts, others = set[str](), set[str]()
             crowd = [
                 asyncio.create_task(paying(run.url, drop, f"payer-{n}", receipts))
@@ -79,7 +79,8 @@ async def test_acknowledged_work_continues_from_the_backup_elsewhere(
             stage.world.faults.add(Fault("error", "sendMessage", code=502, times=10_000))
             await stage.world.wait_for(lambda: stage.world.refused, PATIENCE)
             acknowledged = set(receipts), set(others)
-            await backed_up(lost, kept)
+            code, out, err = await run_command(lost, "backup", str(kept))
+            assert (code, err) == (0, []), out
             before = len(sam.alerts)
             await run.kill()
             await asyncio.gather(*crowd)
@@ -88,8 +89,7 @@ async def test_acknowledged_work_continues_from_the_backup_elsewhere(
         stage.folder = tmp_path / "new"
         stage.folder.mkdir()
         await restored(stage.folder, kept)
-        async with stage.run(**env) as run:
-            await run.ready()
+        async with stage.started(**env) as run:
             await quiet(run, hooked)
             assert acknowledged[0] <= paid(run, drop)
             assert acknowledged[1] <= paid(run, hooked)
@@ -100,17 +100,6 @@ async def test_acknowledged_work_continues_from_the_backup_elsewhere(
             await goes_on(run, sam, drop)
             await adds_up(stage.folder, run, drop)
             assert await run.stop() == 0
-
-
-async def made_by_api(run: Process, keys: dict[str, str], receiver: Receiver) -> str:
-    """Make a request of another application whose webhooks go to its own endpoint."""
-    async with patient_client(run.url, app_headers(keys)) as seller:
-        return str((await request_of(seller, receiver.url, UNITS))["id"])
-
-
-async def backed_up(folder: Path, kept: Path) -> None:
-    code, out, err = await run_command(folder, "backup", str(kept))
-    assert (code, err) == (0, []), out
 
 
 async def restored(folder: Path, kept: Path) -> None:

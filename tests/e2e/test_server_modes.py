@@ -25,6 +25,7 @@ from tests.support.product_process import (
     running_product,
     sandbox_telegram,
     start_bot,
+    started_bot,
     until,
 )
 from tests.support.sellers_and_payers import (
@@ -62,8 +63,7 @@ async def test_in_webhook_mode_telegram_sends_the_updates(
     async with sandbox_telegram(tmp_path) as stage, open_tcp_relay(port, front, pem):
         world = stage.world
         env = {"TELEGRAM_MODE": "webhook", "PUBLIC_URL": public, "PORT": port}
-        async with stage.run(**env) as run:
-            await run.ready()
+        async with stage.started(**env) as run:
             run.secrets.add(world.webhook.secret)
             assert world.webhook.url == f"{public}{WEBHOOK_PATH}"
             assert world.calls_of("getUpdates") == []
@@ -135,15 +135,13 @@ async def test_a_payment_during_an_outage_is_found_and_its_late_webhook_sends_no
     """Its address has changed besides, so that no webhook ever finds it."""
     async with foreign_service(tmp_path) as (service, keys), sandbox_telegram(tmp_path) as stage:
         env = {"PAYMENTS_URL": service.url, "PUBLIC_URL": f"http://127.0.0.1:{free_port()}"}
-        async with stage.run(**env, **keys) as run:
-            await run.ready()
+        async with stage.started(**env, **keys) as run:
             sam = await seller_with_destination(stage.world)
             card = await sam.card("/drop 4 2.50 USD Sticker", "Sticker")
             assert await run.stop() == 0
         assert (await pay(link_of(card))).status_code == 303
         let_time_pass(service)
-        async with stage.run(**env, **keys) as run:
-            await run.ready()
+        async with stage.started(**env, **keys) as run:
             await stage.world.wait_for(lambda: sam.alerts, FIRST_WAIT + SECONDS)
             assert "found=1" in await run.line("compared with the service")
             (alert,) = sam.alerts
@@ -168,8 +166,7 @@ async def test_a_payment_of_the_embedded_service_is_found_too(tmp_path: Path) ->
             database.execute("DELETE FROM received_payments")
             database.execute("DELETE FROM takings")
         let_time_pass(run)
-        async with stage.run() as again:
-            await again.ready()
+        async with stage.started():
             await stage.world.wait_for(lambda: len(sam.alerts) == 2, FIRST_WAIT + SECONDS)
             assert lines_of(sam.alerts[1])[1].startswith(FOUND)
 
@@ -202,8 +199,7 @@ async def test_payments_at_a_service_beside_the_bot_have_alerts_from_the_bot(
     """
     async with sandbox_telegram(tmp_path) as stage, start_bot(tmp_path, "service") as service:
         await service.ready()
-        async with stage.run() as run:
-            await run.ready()
+        async with stage.started() as run:
             sam = await seller_with_destination(stage.world)
             card = await sam.card("/donation 5 USD Coffee", "Coffee")
             link = f"{service.url}/pay/{link_of(card).rpartition('/')[2]}"
@@ -222,13 +218,11 @@ async def test_payments_at_a_service_beside_the_bot_have_alerts_from_the_bot(
 async def test_the_demo_continues_with_the_same_database(tmp_path: Path) -> None:
     """The Telegram of the demo forgets, the bot doesn't: /list, buttons and pages still work."""
     port = free_port()
-    async with start_bot(tmp_path, "demo", "--no-browser", PORT=port) as run:
-        await run.ready()
+    async with started_bot(tmp_path, "demo", "--no-browser", PORT=port) as run:
         async with patient_client(f"{run.url}/chat/api/") as http:
             link = await offer_vase(http)
         assert await run.stop() == 0
-    async with start_bot(tmp_path, "demo", "--no-browser", PORT=port) as run:
-        await run.ready()
+    async with started_bot(tmp_path, "demo", "--no-browser", PORT=port) as run:
         async with patient_client(f"{run.url}/chat/api/") as http:
             await http.post("start", json={"user_id": SELLER})
             await say(http, "/list")

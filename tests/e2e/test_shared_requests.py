@@ -121,8 +121,7 @@ async def test_waiting_refreshes_are_made_after_a_restart(tmp_path: Path) -> Non
     """The process dies right after a payment, before any card was changed."""
     async with sandbox_telegram(tmp_path) as stage:
         stage.world.inline_feedback = True
-        async with stage.run() as run:
-            await run.ready()
+        async with stage.started() as run:
             sam = await seller_with_destination(stage.world)
             card = await sam.card("/drop 3 2.50 USD Print", "Print")
             posted = [
@@ -136,8 +135,7 @@ async def test_waiting_refreshes_are_made_after_a_restart(tmp_path: Path) -> Non
             await run.stop(signal.SIGKILL)
             assert "3 of 3 left" in card.text
             stage.world.faults.clear()
-        async with stage.run(PORT=port) as run:
-            await run.ready()
+        async with stage.started(PORT=port) as run:
             await shown(stage.world, "2 of 3 left", card, *posted)
             for _ in range(2):
                 await pay(link_of(card))

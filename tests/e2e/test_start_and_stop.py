@@ -32,6 +32,7 @@ from tests.support.product_process import (
     run_command,
     running_product,
     start_bot,
+    started_bot,
     status,
     telegram_at,
     until,
@@ -66,8 +67,9 @@ async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
 
 
 async def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
-    async with start_bot(tmp_path, sys.executable, "-m", "bot", "service", program="nohup") as run:
-        await run.ready()
+    async with started_bot(
+        tmp_path, sys.executable, "-m", "bot", "service", program="nohup"
+    ) as run:
         run.child.send_signal(signal.SIGHUP)
         for _ in range(3):  # a stop would begin with the first of them
             assert await status(f"{run.url}/livez") == 200
@@ -128,8 +130,7 @@ async def _serves(url: str) -> bool:
 
 async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path: Path) -> None:
     """Nobody's open page holds up the stop; it ends with 0 and at once."""
-    async with start_bot(tmp_path, "demo", "--no-browser") as run:
-        await run.ready()
+    async with started_bot(tmp_path, "demo", "--no-browser") as run:
         assert await run.line("Chat with the bot:") == f"  Chat with the bot: {run.url}/chat"
         async with patient_client(run.url) as http:
             await until(lambda: _presented(http))
@@ -307,8 +308,7 @@ async def test_a_start_and_doctor_warn_of_names_that_are_no_settings(tmp_path: P
     """A command that a misspelt setting fails names it too."""
     (tmp_path / ".env").write_text(FILE)
     secret, given = ["secret-of-a-test"], {"SMTP_URI": "smtp://mail"}
-    async with start_bot(tmp_path, "service", unseen=secret, **given) as run:
-        await run.ready()
+    async with started_bot(tmp_path, "service", unseen=secret, **given) as run:
         for name, advice in MISTAKES.items():
             line = await run.line(f"name={name}")
             assert ("[warning" in line, "unknown setting" in line, advice in line) == (True,) * 3
@@ -336,8 +336,7 @@ async def test_secrets_that_everybody_can_read_are_reported_with_the_command_tha
     file.write_text("METRICS_TOKEN=secret-of-a-test\n")
     file.chmod(0o644)
     command = f"chmod 600 '{file}'"
-    async with start_bot(place, "service", unseen=["secret-of-a-test"]) as run:
-        await run.ready()
+    async with started_bot(place, "service", unseen=["secret-of-a-test"]) as run:
         line = await run.line("other users can read the secrets in a file")
         assert ("[warning" in line, command in line) == (True, True)
     _, out, _ = await run_command(place, "doctor")
@@ -351,8 +350,7 @@ async def test_secrets_that_everybody_can_read_are_reported_with_the_command_tha
 
 async def test_it_listens_at_each_address_of_its_host_and_names_one_of_them(tmp_path: Path) -> None:
     """A caller over IPv4 is one to `/metrics` and to trusted proxies, whatever HOST is."""
-    async with start_bot(tmp_path, "service", HOST="::", PUBLIC_URL="") as run:
-        await run.ready()
+    async with started_bot(tmp_path, "service", HOST="::", PUBLIC_URL="") as run:
         assert f"address=http://127.0.0.1:{run.port} " in await run.line("money=") + " "
         for address in ("127.0.0.1", "[::1]"):
             assert await status(f"http://{address}:{run.port}/metrics") == 200
@@ -371,8 +369,7 @@ async def test_it_listens_at_each_address_of_its_host_and_names_one_of_them(tmp_
 
 async def test_the_demo_works_over_ipv6_alone(tmp_path: Path) -> None:
     """A slash at the end is redirected for the chat's addresses too, beside the service's."""
-    async with start_bot(tmp_path, "demo", "--no-browser", HOST="::1") as run:
-        await run.ready()
+    async with started_bot(tmp_path, "demo", "--no-browser", HOST="::1") as run:
         root = f"http://[::1]:{run.port}"
         assert await run.line("Chat with the bot:") == f"  Chat with the bot: {root}/chat"
         assert await status(f"{root}/chat") == 200
@@ -391,8 +388,7 @@ async def test_the_settings_about_payers_reach_the_service(tmp_path: Path) -> No
     env["PUBLIC_URL"] = "HTTPS://Pay.Example.ORG/"
     keys = await create_application(tmp_path)
     drop = NEW | DROP | {"totalUnits": 9}
-    async with start_bot(tmp_path, "service", **env) as run:
-        await run.ready()
+    async with started_bot(tmp_path, "service", **env) as run:
         async with patient_client(run.url, app_headers(keys)) as seller:
             for url, code in (("ms-msdt:/id", 400), ("myapp://paid", 200)):
                 made = await seller.post(REQUESTS_PATH, json=drop | {"redirectUrl": url})
@@ -412,8 +408,7 @@ async def test_the_settings_about_payers_reach_the_service(tmp_path: Path) -> No
             posts = [await script.post(path, data=form) for form in forms]
         assert [post.status_code for post in posts] == [303, 303, 429]  # the browser's is one more
         assert await run.stop() == 0
-    async with start_bot(tmp_path, "service", **env) as run:
-        await run.ready()
+    async with started_bot(tmp_path, "service", **env) as run:
         async with patient_client(run.url, known) as browser:
             page = await browser.get(path)
             form = {"token": form_token(page.text), "manner": "never"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from tests.support.product_process import (
     app_headers,
     create_application,
     patient_client,
-    start_bot,
+    started_bot,
     until,
 )
 from tests.support.rail_shop import OWNER, REAL_RAILS
@@ -109,8 +109,7 @@ async def _insist(call: Callable[[], Awaitable[httpx.Response]]) -> httpx.Respon
 
 
 async def killed(folder: Path, env: dict[str, str], moment: float) -> None:
-    async with start_bot(folder, "service", **env) as run:
-        await run.ready()
+    async with started_bot(folder, "service", **env) as run:
         await asyncio.sleep(moment)  # the moment itself is what is tried
         await run.kill()
 
@@ -135,22 +134,25 @@ async def test_twenty_kills_while_wallets_and_sellers_are_at_work(tmp_path: Path
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(serve_wallet(wallet))
         receiver = await stack.enter_async_context(open_receiver())
-        async with start_bot(tmp_path, "service", **env) as run:
-            await run.ready()
+        async with started_bot(tmp_path, "service", **env) as run:
             path = await set_up(run.url, headers, wallet, receiver.url)
             await run.stop()
         crowd = Crowd(run.url, path, headers, wallet)
         payers = [asyncio.create_task(crowd.pay_on(number)) for number in range(PAYERS)]
         for _ in range(KILLS):
             await killed(tmp_path, env, moments.uniform(0, 1.5))
-        async with start_bot(tmp_path, "service", **env) as run:
-            await run.ready()
+        async with started_bot(tmp_path, "service", **env) as run:
             crowd.ended.set()
             await asyncio.gather(*payers)
             await settled(run)
             check(run, crowd)
-        told = Counter(one.headers["webhook-id"] for one in receiver.received)
-    assert len(told) == len(crowd.finished)
+            paid = {transaction for (transaction,) in run.rows("SELECT id FROM payments")}
+    told = {
+        (json.loads(one.body)["transactionId"], one.headers["webhook-id"])
+        for one in receiver.received
+    }
+    assert {transaction for transaction, _ in told} == paid
+    assert len(told) == len(paid)  # each keeps its one id
 
 
 async def set_up(url: str, headers: dict[str, str], wallet: LnurlService, hook: str) -> str:

@@ -197,20 +197,6 @@ async def test_faults_can_be_cleared(bot: Bot) -> None:
     assert (await bot.call("getMe"))["ok"]
 
 
-async def test_a_file_is_downloaded_at_the_path_that_get_file_names(
-    bot: Bot, sam: people.Person
-) -> None:
-    sent = await bot.upload(
-        "sendDocument", {"document": ("a.csv", b"1,2\n", "text/csv")}, chat_id=sam.id
-    )
-    document = sent["result"]["document"]
-    assert (document["file_name"], document["mime_type"]) == ("a.csv", "text/csv")
-    assert document["file_size"] == 4
-    file = await bot.done("getFile", file_id=document["file_id"])
-    response = await bot.http.get(f"/file/bot{bot.world.token}/{file['file_path']}")
-    assert (response.status_code, response.content) == (200, b"1,2\n")
-
-
 @pytest.mark.parametrize(
     ("token", "status"), [("42:wrong", 401), (None, 404)], ids=["another token", "unknown path"]
 )

@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from bot import config
-from bot.app.demo import DEMO_SENDER, prepare_demo
+from bot.app.application import DEMO_SENDER, prepare_demo
 from bot.core.errors import MailRefused
 from bot.core.net.mail import parse_server
 from bot.sandbox.web.server import MOST_BYTES, Mailbox
@@ -151,17 +151,16 @@ def test_the_loop_of_the_demo_can_do_it_too() -> None:
 
 
 async def test_the_demo_has_a_mail_server_unless_the_operator_names_one() -> None:
-    own = prepare_demo(config.load(port=8099))
-    assert own.settings.smtp_url is not None
-    server = parse_server(own.settings.smtp_url.get_secret_value())
-    assert (server.is_local, own.settings.smtp_from) == (True, DEMO_SENDER)
+    own, _, close = prepare_demo(config.load(port=8099))
+    assert own.smtp_url is not None
+    server = parse_server(own.smtp_url.get_secret_value())
+    assert (server.is_local, own.smtp_from) == (True, DEMO_SENDER)
     await Mailer(server).check()
-    await own.close()
+    await close()
     with pytest.raises(MailRefused):
         await Mailer(server).check()
     named = {"smtp_url": "smtp://mail.example.org", "smtp_from": "shop@example.org"}
     settings = config.load(port=8099, **named)
-    theirs = prepare_demo(settings)
-    await theirs.close()
-    assert theirs.settings.smtp_url == settings.smtp_url
-    assert theirs.settings.smtp_from == "shop@example.org"
+    theirs, _, close = prepare_demo(settings)
+    await close()
+    assert (theirs.smtp_url, theirs.smtp_from) == (settings.smtp_url, "shop@example.org")

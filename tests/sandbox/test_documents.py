@@ -161,13 +161,6 @@ async def test_an_upload_is_neither_empty_nor_above_50_mb(
     assert sam.chat.from_bot() == []
 
 
-async def test_a_caption_of_a_document_has_at_most_1024_units(bot: Bot, sam: people.Person) -> None:
-    file = {"document": ("a.zip", b"PK")}
-    answer = await bot.upload("sendDocument", file, chat_id=sam.id, caption="x" * 1025)
-    assert answer["description"] == "Bad Request: message caption is too long"
-    assert (await bot.upload("sendDocument", file, chat_id=sam.id, caption="x" * 1024))["ok"]
-
-
 async def test_a_person_attaches_20_mb_on_the_chat_page(bot: Bot, sam: people.Person) -> None:
     sent = await bot.http.post(
         "/chat/api/document",

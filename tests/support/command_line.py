@@ -27,10 +27,14 @@ DATABASE = Path("data/bot.db")
 APPLICATIONS = "SELECT name FROM apps ORDER BY name"
 
 
-def run_bot(*command: str, **options: Any) -> Result:
-    """Run a command; it must end by itself or by an exit code, never by an exception."""
+def run_bot(*command: str, code: int | None = None, **options: Any) -> Result:
+    """Run a command; it must end by itself or by an exit code, never by an exception.
+
+    The exit code must be `code`, if that is given.
+    """
     done = CliRunner().invoke(main, command, **options)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    assert code in {None, done.exit_code}, done.stderr
     return done
 
 
@@ -57,7 +61,7 @@ def start_once(url: str = DATABASE_URL) -> None:
 def back_up_older_state() -> None:
     """Make the backup `kept.db` of a database, to which an application is added afterwards."""
     run_bot("apps", "create", "shop")
-    assert run_bot("backup", "kept.db").exit_code == 0
+    run_bot("backup", "kept.db", code=0)
     run_bot("apps", "create", "later")
 
 

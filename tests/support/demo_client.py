@@ -44,7 +44,10 @@ async def shown(http: httpx.AsyncClient, words: str) -> Any:
     async def look() -> bool:
         state = (await http.get("state", params={"user": SELLER})).json()
         chat = state["chats"][0]["messages"]
-        found[:] = [m for m in chat if not m["out"] and words in said_in(m)]
+        found[:] = [
+            one for one in chat
+            if not one["out"] and words in str(one.get("text") or one.get("caption") or "")
+        ]  # fmt: skip
         return bool(found)
 
     await until(look)
@@ -53,7 +56,3 @@ async def shown(http: httpx.AsyncClient, words: str) -> Any:
 
 def buttons(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [button for row in message["reply_markup"]["inline_keyboard"] for button in row]
-
-
-def said_in(message: dict[str, Any]) -> str:
-    return str(message.get("text") or message.get("caption") or "")

@@ -185,9 +185,9 @@ def kind_with(field: Field) -> str:
     return "drop" if "drop" in field.kinds else field.kinds[0]
 
 
-def open_option(step: str, kind: str | None = None, seller: Seller = KNOWN) -> Talk:
+def open_option(step: str, seller: Seller = KNOWN) -> Talk:
     """Open one of the options of a form whose questions are all answered."""
-    talk = form_at_step("review", kind or kind_with(BY_NAME[step]))
+    talk = form_at_step("review", kind_with(BY_NAME[step]))
     talk.seller = seller
     return talk.press("open", step)
 

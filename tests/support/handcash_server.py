@@ -166,7 +166,6 @@ class HandCash:
     app_id: str
     app_secret: str
     now: Callable[[], float]
-    retries: tuple[float, ...]
     url: str = ""
     made: dict[str, Made] = field(default_factory=dict)
     deleted: dict[str, Made] = field(default_factory=dict)
@@ -269,7 +268,7 @@ class HandCash:
         task.add_done_callback(self._tasks.discard)
 
     async def _deliver(self, made: Made, transaction: str) -> None:
-        for wait in itertools.chain(self.retries, itertools.repeat(self.retries[-1])):
+        for wait in itertools.chain(RETRIES, itertools.repeat(RETRIES[-1])):
             status = await self.send(made.id, self._hooks[transaction])
             async with self.news:
                 self.sent.append(Sent(transaction, status))
@@ -437,11 +436,10 @@ async def handcash(
     app_id: str = "handcash-app",
     app_secret: str = "a secret of HandCash's",
     now: Callable[[], float] = time.time,
-    retries: tuple[float, ...] = RETRIES,
     port: int = 0,
 ) -> AsyncIterator[HandCash]:
     """Serve HandCash's dialect on a loopback port, 0 for a free one."""
-    server = HandCash(app_id, app_secret, now, retries)
+    server = HandCash(app_id, app_secret, now)
     listener = await asyncio.start_server(server.serve, "127.0.0.1", port)
     server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     try:

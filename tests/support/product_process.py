@@ -14,7 +14,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ UNLOGGED = """
     UNION SELECT code FROM codes WHERE LENGTH(code) > 5
     UNION SELECT delivery_text FROM payment_requests WHERE LENGTH(delivery_text) > 5
 """
+"""The tokens of the receiver's addresses, and the texts and codes that buyers get."""
+
 TRANSACTION = re.compile("[0-9a-f]{24}")
 
 LINE_LIMIT = 2**20
@@ -122,8 +124,10 @@ class Process:
         Only the log may not name receivers' addresses, for which `deliveries list` is there, nor
         whole numbers of payments, nor what buyers get.
         """
-        secrets, unlogged = self.secrets | _kept(self.database), _unlogged(self.database)
-        paid = _transactions(self.database)
+        secrets, unlogged, paid = self.secrets | _kept(self.database), set[str](), set[str]()
+        if self.database.exists():
+            unlogged = {text for (text,) in self.rows(UNLOGGED)}
+            paid = {number for (number,) in self.rows("SELECT id FROM payments")}
         return [
             line
             for lines, known in ((self.out, secrets), (self.err, secrets | unlogged))
@@ -143,18 +147,6 @@ class Process:
 def rows(database: Path, sql: str) -> list[Any]:
     with closing(sqlite3.connect(database)) as connection:
         return connection.execute(sql).fetchall()
-
-
-def _unlogged(database: Path) -> set[str]:
-    """Return the tokens of the receiver's addresses, and the texts and codes that buyers get."""
-    found = rows(database, UNLOGGED) if database.exists() else []
-    return {text for (text,) in found}
-
-
-def _transactions(database: Path) -> set[str]:
-    """Return the numbers of the payments, which are halves of receipts' addresses."""
-    found = rows(database, "SELECT id FROM payments") if database.exists() else []
-    return {number for (number,) in found}
 
 
 def _kept(database: Path) -> set[str]:
@@ -180,7 +172,10 @@ async def start_bot(
 
     `unseen` are further secrets, beside those among the settings, that it may not write.
     """
-    settings = _settings(folder, env)
+    settings = {
+        "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LOG_LEVEL": "debug",
+        "DATABASE_URL": f"sqlite:///{folder}/bot.db", **env, "PORT": env.get("PORT") or free_port(),
+    }  # fmt: skip
     child = await asyncio.create_subprocess_exec(
         *([program] if program else OURS), *command,
         cwd=folder, env=settings, limit=LINE_LIMIT, stdin=asyncio.subprocess.DEVNULL,
@@ -203,16 +198,11 @@ async def start_bot(
     assert run.leaks() == []
 
 
-def _settings(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
-    database = f"sqlite:///{folder}/bot.db"
-    return {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "LOG_LEVEL": "debug",
-        "DATABASE_URL": database,
-        **env,
-        "PORT": env.get("PORT") or free_port(),
-    }
+@asynccontextmanager
+async def started_bot(folder: Path, *command: str, **how: Any) -> AsyncIterator[Process]:
+    """Run a command as `start_bot` does; the block begins when it is ready."""
+    async with start_bot(folder, *command, **how) as run:
+        yield await run.ready()
 
 
 async def run_command(folder: Path, *command: str, **env: str) -> tuple[int, list[str], list[str]]:
@@ -246,6 +236,10 @@ class ProductSetup:
         """`python -m bot run` on this Telegram."""
         return start_bot(self.folder, "run", **{**self.settings, **env})
 
+    def started(self, **env: str) -> AbstractAsyncContextManager[Process]:
+        """The same, ready."""
+        return started_bot(self.folder, "run", **{**self.settings, **env})
+
     @property
     def settings(self) -> dict[str, str]:
         return {"BOT_TOKEN": TOKEN, "TELEGRAM_API_URL": self.telegram, **QUICK}
@@ -262,10 +256,8 @@ async def sandbox_telegram(folder: Path) -> AsyncIterator[ProductSetup]:
 @asynccontextmanager
 async def running_product(folder: Path, **env: str) -> AsyncIterator[tuple[ProductSetup, Process]]:
     """Run the whole product until the block ends."""
-    async with AsyncExitStack() as stack:
-        stage = await stack.enter_async_context(sandbox_telegram(folder))
-        run = await stack.enter_async_context(stage.run(**env))
-        yield stage, await run.ready()
+    async with sandbox_telegram(folder) as stage, stage.started(**env) as run:
+        yield stage, run
 
 
 @asynccontextmanager
@@ -288,8 +280,9 @@ async def foreign_service(
     folder.mkdir()
     keys = await create_application(folder)
     secret = {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
-    async with start_bot(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
-        yield await run.ready(), keys
+    settings = {"WEBHOOK_ALLOW": "127.0.0.1", **env}
+    async with started_bot(folder, "service", unseen=secret, **settings) as run:
+        yield run, keys
 
 
 async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:

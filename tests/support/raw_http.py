@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.app import fair_turns
+from bot.app import web_server
 from bot.app.web_server import WebServer
 from bot.core.ops import readiness
 from tests.support.http_peers import HttpAnswer, read_answer
@@ -93,7 +93,7 @@ async def open_web_server(
     app: Any, proxies: tuple[str, ...] = NOBODY
 ) -> AsyncIterator[RunningServer]:
     """Serve an ASGI app as the product does, `proxies` being FORWARDED_ALLOW_IPS."""
-    turns = readiness.EndCancelled(fair_turns.FairTurns(app))
+    turns = readiness.EndCancelled(web_server.FairTurns(app))
     server = WebServer(turns, proxies, 2.0)
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         # uvloop sets it by itself. Without it the second part of an answer waits for an ACK.

@@ -46,10 +46,10 @@ RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
 
 
-def create_answer(spec: RequestSpec, instrument: str | None = None) -> bytes:
+def create_answer(spec: RequestSpec) -> bytes:
     """Build the server's answer to a create of this."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
-    return http_response(200, exact_json.dumps(shown | price_fields(spec, instrument)).encode())
+    return http_response(200, exact_json.dumps(shown | price_fields(spec)).encode())
 
 
 def price_fields(spec: RequestSpec, instrument: str | None = None) -> dict[str, Any]:

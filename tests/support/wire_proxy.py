@@ -70,10 +70,6 @@ class WireProxy:
     def flow(self) -> None:
         self._loop.call_soon_threadsafe(self._flowing.set)
 
-    def drop_all(self) -> None:
-        """Cut every connection that is open."""
-        self._loop.call_soon_threadsafe(lambda: _abort(self._open))
-
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended, self._flowing = asyncio.Event(), asyncio.Event()

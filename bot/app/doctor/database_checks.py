@@ -74,14 +74,15 @@ def _read(installation: findings.Installation, db: database.Database) -> finding
     if urls.is_postgres(settings.database_url):
         found = _ask_server(installation, db)
     else:
-        found = FILE.findings(File(settings.database_url, db.run(_version)))
+        problems = _file_problems(settings.database_url, db.run(_version))
+        found = findings.judged("database", problems, settings.database_url)
     mail_queues = {recipients.MAILS.name, payer_letters.RECEIPTS.name}
 
     def read(tx: database.Transaction) -> findings.Installation:
         newest_updates = queries.newest_settled_texts(tx, "updates", UPDATES_SEARCHED)
         return replace(
             installation,
-            database=[*found, *DEAD_LETTERS.findings(tx)],
+            database=[*found, *_dead_letters(tx)],
             deployment=deployment,
             unsent_mails=sum(
                 one.number for one in queries.count_waiting(tx) if one.queue in mail_queues
@@ -110,18 +111,10 @@ LARGEST_LOG = 512
 """Megabytes of the -wal file: a larger file means that SQLite can't empty it."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """The database file of a DATABASE_URL."""
-
-    url: str
-    version: int
-    """The number of its newest migration."""
-
-
-def _file_problems(it: File) -> Iterator[str]:
-    yield from _version_problems(it.version)
-    path = urls.sqlite_path(it.url)
+def _file_problems(url: str, version: int) -> Iterator[str]:
+    """Check a database file; `version` is the number of its newest migration."""
+    yield from _version_problems(version)
+    path = urls.sqlite_path(url)
     try:
         damage = snapshot.find_damage(path)
     except sqlite3.Error as error:
@@ -139,9 +132,6 @@ def _file_problems(it: File) -> Iterator[str]:
     if exposed := private_files.find_exposed(private_files.database_files(path)):
         command = private_files.closing_command(exposed)
         yield f"other users of this machine can read or change it: {command}"
-
-
-FILE = findings.Check("database", _file_problems, well=lambda it: it.url)
 
 
 # A PostgreSQL server, and the replicas that share a database on it.
@@ -247,15 +237,14 @@ def _connection_problems(it: Server) -> Iterator[str]:
         )
 
 
-def _describe_server(it: Server) -> str:
+def judge_server(it: Server) -> list[findings.Finding]:
+    """Return what is wrong with a server, or else its description."""
     facts = it.facts
     timeline = "" if facts.timeline is None else f", timeline {facts.timeline}"
     pooler = ", behind a pooler" if facts.is_pooled else ""
     used = f"{facts.used} of {facts.usable} connections in use"
-    return f"{urls.safe_url(it.url)}: PostgreSQL {facts.version}{timeline}{pooler}, {used}"
-
-
-SERVER = findings.Check("database", _server_problems, well=_describe_server)
+    well = f"{urls.safe_url(it.url)}: PostgreSQL {facts.version}{timeline}{pooler}, {used}"
+    return findings.judged("database", _server_problems(it), well)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,17 +307,15 @@ def _replica_problems(it: Replicas) -> Iterator[str | findings.Finding]:
             )
 
 
-def _describe_replicas(it: Replicas) -> str:
+def judge_replicas(it: Replicas) -> list[findings.Finding]:
+    """Return what is wrong with the replicas, or else a line for each."""
     lines = []
     for one in it.living:
         since = datetime.fromtimestamp(one.started_at / 1000, UTC).isoformat(timespec="seconds")
         leads = f", leads in term {it.lead.term}" if it.lead and it.lead.owner == one.owner else ""
         lines.append(f"{one.owner}  {one.role}, version {one.version}, since {since}{leads}")
     number = {0: "none is running", 1: "1 is running"}.get(len(lines), f"{len(lines)} are running")
-    return "\n    ".join([number, *lines])
-
-
-REPLICAS = findings.Check("replicas", _replica_problems, well=_describe_replicas)
+    return findings.judged("replicas", _replica_problems(it), "\n    ".join([number, *lines]))
 
 
 def _ask_server(
@@ -339,7 +326,9 @@ def _ask_server(
 
     url, began = installation.settings.database_url, time.monotonic()
     before, _ = db.run(survey_replicas)
-    facts, limits = checks.read_facts(url, installation.now), db.run(_read_limits)
+    facts = checks.read_facts(url, installation.now)
+    settings = db.run(lambda tx: tx.query("SELECT name, setting FROM pg_settings"))
+    limits = {row["name"]: int(row["setting"]) for row in settings if row["name"] in NEEDED_LIMITS}
     server = Server(url, db.run(_version), facts, limits, replicas=max(1, len(before)))
     change = db.run(checks.find_change)
     if before:
@@ -348,15 +337,10 @@ def _ask_server(
     digests = resources.digest_settings(installation.settings)
     replicas = Replicas(before, after, lead, time.monotonic() - began, digests)
     return [
-        *SERVER.findings(server),
+        *judge_server(server),
         *([findings.fix("timeline", change)] if change else []),
-        *REPLICAS.findings(replicas),
+        *judge_replicas(replicas),
     ]
-
-
-def _read_limits(tx: database.Transaction) -> dict[str, int]:
-    rows = tx.query("SELECT name, setting FROM pg_settings WHERE name LIKE '%timeout'")
-    return {row["name"]: int(row["setting"]) for row in rows if row["name"] in NEEDED_LIMITS}
 
 
 # Dead letters: when, where and why, without their text.
@@ -394,6 +378,3 @@ def _dead_letters(tx: database.Transaction) -> Iterator[findings.Finding]:
         if number > len(newest):
             lines.append(f"and {number - len(newest)} older")
         yield findings.fix(queue, "\n       ".join(lines))
-
-
-DEAD_LETTERS = findings.Check("dead letters", _dead_letters)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import resource
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from bot import config
 from bot.app import resources
-from bot.app.doctor import database_checks, findings, money_checks, outside_checks
+from bot.app.doctor import database_checks, findings, outside_checks
 from bot.core import clock
 from bot.core.database import private_files, urls
 from bot.core.text import sanitize
@@ -22,6 +21,9 @@ from bot.core.text import sanitize
 MEGABYTE = 1_000_000
 LEAST_FREE = 100
 """Megabytes that should be free on the database's disk."""
+
+LONGEST = 30.0
+"""Seconds that one part may take; each question to it has its own, shorter limit."""
 
 LEAST_FILES = 1024
 """File handles that a process should have; each payer's connection uses one."""
@@ -35,13 +37,43 @@ async def examine(
     Without `chat`, Telegram is left out, because the service runs alone.
     """
     blank = findings.Installation(settings, now, has_chat=chat)
-    installation = await asyncio.to_thread(database_checks.read, blank)
-    found = [check.findings(installation) for check in CHECKS]
-    found += await asyncio.gather(*(part.findings(installation) for part in PARTS))
-    return [finding for group in [*found, CONTACT.findings(installation)] for finding in group]
+    it = await asyncio.to_thread(database_checks.read, blank)
+    asked = await asyncio.gather(*(_ask(name, part(it)) for name, part in PARTS))
+    return [
+        *_names(),
+        *findings.judged(config.ENV_FILE, _environment_file(it)),
+        *it.database,
+        *findings.judged("disk", _disk(it)),
+        *findings.judged("SECRET_KEY", _key_file(it)),
+        *findings.judged("files", _file_handles()),
+        *(finding for found in asked for finding in found),
+        *findings.judged("OPERATOR_CONTACT", _contact(it), settings.operator_contact),
+    ]
 
 
-def _names(_: findings.Installation) -> Iterator[findings.Finding]:
+PARTS: tuple[tuple[str, Callable[[findings.Installation], Awaitable[list[findings.Finding]]]], ...]
+PARTS = (
+    ("BOT_TOKEN", outside_checks.telegram),
+    ("PUBLIC_URL", outside_checks.public_address),
+    ("PAYMENTS_URL", outside_checks.payments),
+    ("RATES_URLS", outside_checks.money),
+    ("SMTP_URL", outside_checks.mail_server),
+)
+"""The parts of an installation, and the servers that it depends on, each with the name of the
+finding if it doesn't answer."""
+
+
+async def _ask(name: str, part: Awaitable[list[findings.Finding]]) -> list[findings.Finding]:
+    try:
+        async with asyncio.timeout(LONGEST):
+            return await part
+    except TimeoutError:
+        return [findings.fix(name, f"no answer within {LONGEST:.0f} seconds: try again later")]
+    except findings.Unanswered as error:
+        return [findings.fix(name, str(error))]
+
+
+def _names() -> Iterator[findings.Finding]:
     """Report names that look like misspelt settings; only list other programs' names."""
     for one in config.find_unknown():
         yield findings.Finding(sanitize.line(one.name), ok=not one.is_mistake, text=one.advice)
@@ -73,7 +105,7 @@ def _key_file(it: findings.Installation) -> Iterator[str]:
         yield f"other users of this machine can read or change {path}: {command}"
 
 
-def _file_handles(_: findings.Installation) -> Iterator[str]:
+def _file_handles() -> Iterator[str]:
     _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < LEAST_FILES:
         yield f"a process may open only {most} files: raise it (ulimit -Hn, LimitNOFILE=) to 65536"
@@ -87,21 +119,3 @@ def _contact(it: findings.Installation) -> Iterator[str]:
             "not set, so people can't ask for help or report a link: set an address, link or"
             " @username"
         )
-
-
-CHECKS: tuple[findings.Check[findings.Installation], ...] = (
-    findings.Check("settings", _names),
-    findings.Check(config.ENV_FILE, _environment_file),
-    findings.Check("database", lambda it: it.database),
-    findings.Check("disk", _disk),
-    findings.Check("SECRET_KEY", _key_file),
-    findings.Check("files", _file_handles),
-)
-PARTS: tuple[findings.Part[Any], ...] = (
-    outside_checks.TELEGRAM,
-    outside_checks.PUBLIC_ADDRESS,
-    outside_checks.PAYMENTS,
-    money_checks.MONEY,
-    outside_checks.MAIL,
-)
-CONTACT = findings.Check("OPERATOR_CONTACT", _contact, lambda it: it.settings.operator_contact)

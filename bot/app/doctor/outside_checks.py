@@ -1,4 +1,4 @@
-"""Checks of what lies outside: Telegram, the public address, another service, the mail server."""
+"""Checks of what lies outside: Telegram, the public address, money, another service, email."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from bot import config
@@ -24,6 +25,7 @@ from bot.core.net import http_client, mail
 from bot.core.ops import readiness
 from bot.core.text import sanitize
 from bot.service.notifications import emails
+from bot.service.rails import exchange_rates
 
 ASK_SECONDS = 5.0
 """The longest wait for an answer of Telegram or of an address."""
@@ -48,28 +50,18 @@ MOST_OFF = 30
 LONGEST_QUOTE = 200
 """The most characters quoted from an answer of Telegram."""
 
+INLINE_OFF = "off, so sharing doesn't work: send /setinline to BotFather"
+
 FEEDBACK_UNKNOWN = (
     "Telegram doesn't say whether it's on; if shared cards should show new sales, send"
     " /setinlinefeedback to BotFather and choose 100%"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Telegram:
-    """What Telegram says about the bot."""
-
-    installation: findings.Installation
-    me: Mapping[str, Any]
-    """The result of getMe."""
-    hook: Mapping[str, Any]
-    """The result of getWebhookInfo."""
-    ahead: float | None
-    """Seconds by which our clock is ahead; None if the answer had no time."""
-    at: int
-    """The time of the answer, or ours, in epoch seconds."""
-
-
-async def _ask_telegram(it: findings.Installation) -> Telegram:
+async def telegram(it: findings.Installation) -> list[findings.Finding]:
+    """Ask Telegram about the bot, unless the service runs alone. Raises Unanswered."""
+    if not it.has_chat:
+        return []
     if it.settings.bot_token is None:
         raise findings.Unanswered(
             "not set: ask BotFather on Telegram for one, or check with doctor --service if this"
@@ -83,8 +75,16 @@ async def _ask_telegram(it: findings.Installation) -> Telegram:
     async with http_client.web_client(http_client.proxy_for(root)) as http:
         me, at = await _call(http, root, token, "getMe")
         hook, hook_at = await _call(http, root, token, "getWebhookInfo")
+    sharing = [] if me.get("supports_inline_queries") else [INLINE_OFF]
     ahead = None if at is None else (it.now() - at) / 1000
-    return Telegram(it, me, hook, ahead, (hook_at or it.now()) // 1000)
+    in_time = None if ahead is None else f"within {MOST_OFF} seconds of Telegram's"
+    return [
+        *findings.judged("BOT_TOKEN", (), f"@{me.get('username')}"),
+        *findings.judged("TELEGRAM_MODE", _updates(it, hook, (hook_at or it.now()) // 1000)),
+        *findings.judged("inline mode", sharing, "on"),
+        *findings.judged("inline feedback", (), "on" if it.inline_feedback else FEEDBACK_UNKNOWN),
+        *findings.judged("clock", _clock(ahead or 0), in_time),
+    ]
 
 
 async def _call(
@@ -114,9 +114,9 @@ async def _call(
     return result if isinstance(result, dict) else {}, at
 
 
-def _updates(it: Telegram) -> Iterator[str]:
-    """Check where Telegram sends updates and whether they arrive."""
-    settings, url = it.installation.settings, str(it.hook.get("url") or "")
+def _updates(it: findings.Installation, hook: Mapping[str, Any], at: int) -> Iterator[str]:
+    """Check where Telegram sends updates and whether they arrive; `at` in epoch seconds."""
+    settings, url = it.settings, str(hook.get("url") or "")
     ours = settings.url + intake.WEBHOOK_PATH if settings.telegram_mode == "webhook" else ""
     if url not in {"", ours}:  # only its host is shown: the path may be a secret
         host = sanitize.line(urlsplit(url).hostname or "another address", LONGEST_QUOTE)
@@ -124,48 +124,21 @@ def _updates(it: Telegram) -> Iterator[str]:
             f"updates go to a webhook at {host}: restart the bot to get them back; if another"
             " program uses this token, stop it"
         )
-    failed_at, message = it.hook.get("last_error_date"), it.hook.get("last_error_message")
-    if isinstance(failed_at, int) and it.at - failed_at <= LATELY and message:
+    failed_at, message = hook.get("last_error_date"), hook.get("last_error_message")
+    if isinstance(failed_at, int) and at - failed_at <= LATELY and message:
         quote = sanitize.line(str(message), LONGEST_QUOTE)
         yield f"Telegram recently failed to deliver updates ({quote}): check the proxy and the log"
-    count = it.hook.get("pending_update_count")
+    count = hook.get("pending_update_count")
     if isinstance(count, int) and count > MOST_WAITING:
         yield f"{count} updates are waiting at Telegram: start the bot, or check its log for errors"
 
 
-def _inline_mode(it: Telegram) -> Iterator[str]:
-    if not it.me.get("supports_inline_queries"):
-        yield "off, so sharing doesn't work: send /setinline to BotFather"
-
-
-def _clock(it: Telegram) -> Iterator[str]:
-    off = round(it.ahead or 0)
+def _clock(ahead: float) -> Iterator[str]:
+    """Check the seconds by which our clock is ahead."""
+    off = round(ahead)
     if abs(off) > MOST_OFF:
         which = "ahead of" if off > 0 else "behind"
         yield f"{abs(off)} seconds {which} Telegram's, so signatures may be refused: turn on NTP"
-
-
-TELEGRAM = findings.Part(
-    "BOT_TOKEN",
-    _ask_telegram,
-    (
-        findings.Check("BOT_TOKEN", well=lambda it: f"@{it.me.get('username')}"),
-        findings.Check("TELEGRAM_MODE", _updates),
-        findings.Check("inline mode", _inline_mode, well=lambda _: "on"),
-        findings.Check(
-            "inline feedback",
-            well=lambda it: "on" if it.installation.inline_feedback else FEEDBACK_UNKNOWN,
-        ),
-        findings.Check(
-            "clock",
-            _clock,
-            well=lambda it: (
-                None if it.ahead is None else f"within {MOST_OFF} seconds of Telegram's"
-            ),
-        ),
-    ),
-    applies=lambda it: it.has_chat,
-)
 
 
 # PUBLIC_URL: people and webhooks reach this bot, and no other, safely.
@@ -192,31 +165,25 @@ class Reply:
     """How long the certificate is still valid; None if there is no TLS."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublicAddress:
-    """What answers at PUBLIC_URL, and at the bot's own port."""
-
-    installation: findings.Installation
-    near: Reply
-    """The answer at the bot's port."""
-    far: Reply
-    """The answer at PUBLIC_URL."""
-    shows_metrics: bool = False
-    """True if outsiders can read /metrics there."""
-
-
-async def _ask_public_address(it: findings.Installation) -> PublicAddress:
+async def public_address(it: findings.Installation) -> list[findings.Finding]:
+    """Check PUBLIC_URL, and what answers there and at the bot's own port."""
     url, inside = it.settings.url, it.settings.local_url
+    shows_metrics = False
     async with http_client.web_client() as http:
         near, far = await asyncio.gather(_ask_address(http, inside), _ask_address(http, url))
-        found = PublicAddress(it, near, far)
+        found = [*_server(it, near, far)]
         is_hidden = it.settings.metrics_token is not None or url == inside
-        if is_hidden or near.status is None or any(_server(found)):
-            return found
-        with suppress(errors.Unreachable):  # a proxy without its header looks like loopback
-            reply = await http.call("GET", f"{url}/metrics", {}, seconds=ASK_SECONDS)
-            found = replace(found, shows_metrics=reply.status == HTTPStatus.OK)
-    return found
+        if not is_hidden and near.status is not None and not found:
+            with suppress(errors.Unreachable):  # a proxy without its header looks like loopback
+                reply = await http.call("GET", f"{url}/metrics", {}, seconds=ASK_SECONDS)
+                shows_metrics = reply.status == HTTPStatus.OK
+    running = f"answers at {url}" if near.status else "not running, so its address wasn't checked"
+    public = f"anyone can read {url}/metrics: set a token, or make the proxy add X-Forwarded-For"
+    return [
+        *findings.judged("PUBLIC_URL", _form(it, is_named=far.is_named), url),
+        *findings.judged("server", found, running),
+        *findings.judged("METRICS_TOKEN", [public] if shows_metrics else []),
+    ]
 
 
 async def _ask_address(http: http_client.HttpClient, root: str) -> Reply:
@@ -244,9 +211,9 @@ def _describe(error: errors.Unreachable) -> str:
     return f"no connection ({kind}); check the proxy or the tunnel"
 
 
-def _form(it: PublicAddress) -> Iterator[str]:
+def _form(it: findings.Installation, *, is_named: bool) -> Iterator[str]:
     """Check the address itself; only its first problem is reported."""
-    settings = it.installation.settings
+    settings = it.settings
     parts = urlsplit(settings.url)
     host = parts.hostname or ""
     if settings.public_url is None:
@@ -258,7 +225,7 @@ def _form(it: PublicAddress) -> Iterator[str]:
             f"{settings.url} isn't https, so others on the network can read what payers type: put"
             " a proxy with a certificate in front of the bot and use https://"
         )
-    elif not it.far.is_named:
+    elif not is_named:
         yield f"{host} isn't in the DNS: add a record that points to this machine"
 
 
@@ -270,52 +237,150 @@ def _is_private(host: str) -> bool:
         return False
 
 
-def _server(it: PublicAddress) -> Iterator[str]:
-    """Check that PUBLIC_URL leads to the bot, if the bot is running."""
-    url, port = it.installation.settings.url, it.installation.settings.port
-    if it.near.status is None:
+def _server(it: findings.Installation, near: Reply, far: Reply) -> Iterator[str]:
+    """Check that PUBLIC_URL (`far`) leads to the bot, if the bot is running (`near`)."""
+    url, port = it.settings.url, it.settings.port
+    if near.status is None:
         return
-    if it.installation.deployment not in {None, it.near.deployment}:
+    if it.deployment not in {None, near.deployment}:
         yield (
             f"another program answers at port {port}: stop it or choose another PORT; after an"
             " update, restart the bot"
         )
-    elif it.far.problem:
-        yield f"running, but {url} doesn't lead to it: {it.far.problem}"
-    elif it.far.deployment != it.near.deployment:
+    elif far.problem:
+        yield f"running, but {url} doesn't lead to it: {far.problem}"
+    elif far.deployment != near.deployment:
         yield (
             f"running, but {url} doesn't lead to it: something else answers there"
-            f" ({it.far.status}); check the proxy or the tunnel"
+            f" ({far.status}); check the proxy or the tunnel"
         )
-    elif it.far.days is not None and it.far.days < LEAST_DAYS:
-        yield f"the certificate of {url} expires in {it.far.days:.0f} days: check its renewal"
+    elif far.days is not None and far.days < LEAST_DAYS:
+        yield f"the certificate of {url} expires in {far.days:.0f} days: check its renewal"
 
 
-def _metrics(it: PublicAddress) -> Iterator[str]:
-    if it.shows_metrics:
+# How sellers are paid: the rails, and the exchange rates that the rails need.
+
+Answers: TypeAlias = Mapping[str, Mapping[str, Decimal] | str]
+"""Each source's prices of one bitcoin by currency, or why it gave none."""
+
+SAMPLE = ("USD", "EUR")
+"""Currencies that every known source has."""
+
+
+async def money(it: findings.Installation) -> list[findings.Finding]:
+    """Check the rails; ask the sources of exchange rates, if rates are needed."""
+    answers: Answers = {}
+    if it.settings.payments_url is None and it.settings.asks_rates:
+        names = [exchange_rates.name_of(url) for url in it.settings.rates_urls]
+        found = await asyncio.gather(*map(_ask_source, it.settings.rates_urls))
+        answers = dict(zip(names, found, strict=True))
+    return [
+        *findings.judged("RAILS", _rails(it), _describe_rails(it)),
+        *findings.judged("RATES_URLS", _rates(it, answers)),
+    ]
+
+
+async def _ask_source(url: str) -> Mapping[str, Decimal] | str:
+    try:
+        return await exchange_rates.fetch_prices(url)
+    except errors.PeerError as error:
+        return str(error)
+
+
+def _rails(it: findings.Installation) -> Iterator[str]:
+    settings, accounts = it.settings, it.accounts
+    if settings.payments_url is not None:
+        if not settings.test_money:
+            other = settings.payments_url
+            yield f"not used: payments are those of {other}. Delete RAILS or PAYMENTS_URL"
+    elif settings.test_money:
+        if accounts:
+            yield (
+                f"sellers have connected {_count(sum(accounts.values()))}, but RAILS is sandbox:"
+                f" their links can't be paid. Set RAILS={','.join(accounts)}"
+            )
+    else:
+        if urlsplit(settings.url).scheme != "https":
+            yield (
+                f"real money is taken at {settings.url}, where others on the network can replace a"
+                " seller's account with their own: set PUBLIC_URL to an https:// address"
+            )
+        for kind, number in accounts.items():
+            if kind not in settings.rails:
+                yield (
+                    f"{_count(number)} of the kind {kind} can't be paid: add {kind} back to RAILS"
+                )
+
+
+def _describe_rails(it: findings.Installation) -> str | None:
+    settings, accounts = it.settings, it.accounts
+    if settings.payments_url is not None:
+        return None
+    if settings.test_money:
+        return "sandbox: payments are test money"
+    named = (f"{kind} ({_count(accounts.get(kind, 0))})" for kind in settings.rails)
+    return f"real money by {', '.join(named)}"
+
+
+def _count(number: int) -> str:
+    return "1 account" if number == 1 else f"{number} accounts"
+
+
+def _rates(it: findings.Installation, answers: Answers) -> Iterator[str | findings.Finding]:
+    settings = it.settings
+    is_table = settings.rates_urls == (config.RATES_TABLE,)
+    if is_table and settings.converts and settings.payments_url is None:
+        yield "real money is converted at made-up rates, which are for tests: delete this setting"
+    failed = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+    if failed and len(failed) == len(answers):  # usually caused by this machine
+        lines = [f"\n     {name}: {answer}" for name, answer in failed.items()]
         yield (
-            f"anyone can read {it.installation.settings.url}/metrics: set a token, or make the"
-            " proxy add X-Forwarded-For"
+            "no source answers, so prices can't be converted: check this machine's connection, then"
+            f" the addresses{''.join(lines)}"
         )
+        return
+    for name, answer in failed.items():
+        yield f"{name}: {answer}; check its address, or replace it"
+    if answers:
+        yield from _compare(it, answers)
 
 
-PUBLIC_ADDRESS = findings.Part(
-    "PUBLIC_URL",
-    _ask_public_address,
-    (
-        findings.Check("PUBLIC_URL", _form, well=lambda it: it.installation.settings.url),
-        findings.Check(
-            "server",
-            _server,
-            well=lambda it: (
-                "not running, so its address wasn't checked"
-                if it.near.status is None
-                else f"answers at {it.installation.settings.url}"
-            ),
-        ),
-        findings.Check("METRICS_TOKEN", _metrics),
-    ),
-)
+def _compare(it: findings.Installation, answers: Answers) -> Iterator[str | findings.Finding]:
+    """Compare the sources by the first of SAMPLE that enough sources have, then by the others."""
+    now = it.now()
+    rates = exchange_rates.StoredRates([*answers], lambda: now)
+    rates.replace({
+        name: (now, answer) for name, answer in answers.items() if not isinstance(answer, str)
+    })  # fmt: skip
+    medians = rates.medians()
+    sampled = [code for code in SAMPLE if code in medians]
+    if not sampled:
+        yield "too few sources answer, so prices can't be converted: add others"
+        return
+    found = medians[sampled[0]]
+    apart = f"1 BTC is {found.price:.2f} {sampled[0]}, {found.source}, {found.spread:.2%} apart"
+    if not found.agrees:
+        spread = exchange_rates.MOST_SPREAD
+        yield f"{apart}: more than {spread:.0%}, so nothing is converted. Replace one of them"
+        return
+    if len(answers) == 1:
+        yield f"{found.source} is the only source, so nothing is noticed if it's wrong: add others"
+        return
+    outliers = {one.source: (code, one) for code in sampled for one in medians[code].outliers}
+    for source, (code, one) in outliers.items():
+        yield (
+            f"{source}: 1 BTC is {one.price:.2f} {code} there, too far from the others, so it isn't"
+            " used; check its address, or replace it"
+        )
+    if it.rated_at is not None:
+        minutes = max(0, now - it.rated_at) / 60_000
+        apart += f"; the bot stored rates {minutes:.1f} minutes ago"
+    # Sources disagree about currencies whose official rates nobody uses.
+    if outlying := [code for code, one in medians.items() if code not in SAMPLE and one.outliers]:
+        apart += f"; used without one that is too far off: {', '.join(outlying)}"
+    if disputed := [code for code, one in medians.items() if not one.agrees]:
+        apart += f"; too far apart to be converted: {', '.join(disputed)}"
+    yield findings.Finding("RATES_URLS", ok=True, text=apart)
 
 
 # Servers that the bot depends on: another payment service, and the mail server.
@@ -333,9 +398,11 @@ FIXES: dict[type[errors.BotError], str] = {
 """The fix for each error of the payment service; the first match counts."""
 
 
-async def _ask_payments(it: findings.Installation) -> str:
-    """Return the address of another payment service that accepts our credentials."""
-    url, secret = it.settings.payments_url or "", it.settings.app_secret
+async def payments(it: findings.Installation) -> list[findings.Finding]:
+    """Check that another payment service accepts our credentials. Raises Unanswered."""
+    url, secret = it.settings.payments_url, it.settings.app_secret
+    if url is None:
+        return []
     client = Client(url, it.settings.app_id or "", secret.get_secret_value() if secret else "")
     try:
         await client.check_access()
@@ -344,20 +411,22 @@ async def _ask_payments(it: findings.Installation) -> str:
         raise findings.Unanswered("; ".join([f"{url}: {error}", *fixes[:1]])) from None
     finally:
         await client.close()
-    return url
+    return findings.judged("PAYMENTS_URL", (), url)
 
 
-async def _ask_mail(it: findings.Installation) -> str:
+async def mail_server(it: findings.Installation) -> list[findings.Finding]:
     """Check that the mail server would accept an email from us, without sending one.
 
-    A mail server is optional.
+    A mail server is optional. Raises Unanswered.
     """
+    if it.settings.payments_url is not None:
+        return []
     if it.settings.smtp_url is None:
         if it.unsent_mails:
             mails = "1 email is" if it.unsent_mails == 1 else f"{it.unsent_mails} emails are"
             text = f"{mails} waiting and can't be sent: set SMTP_URL again"
             raise findings.Unanswered(text)
-        return "not set, so email notifications are refused"
+        return findings.judged("SMTP_URL", (), "not set, so email notifications are refused")
     server = mail.parse_server(it.settings.smtp_url.get_secret_value())
     sender = mail.parse_sender(it.settings.smtp_from or "").addr_spec
     try:
@@ -365,18 +434,5 @@ async def _ask_mail(it: findings.Installation) -> str:
     except errors.MailRefused as error:
         text = "; ".join(filter(None, (error.reason, error.remedy)))
         raise findings.Unanswered(text) from None
-    return f"{server.name} accepts our login and emails from {sender}"
-
-
-PAYMENTS = findings.Part(
-    "PAYMENTS_URL",
-    _ask_payments,
-    (findings.Check("PAYMENTS_URL", well=str),),
-    applies=lambda it: it.settings.payments_url is not None,
-)
-MAIL = findings.Part(
-    "SMTP_URL",
-    _ask_mail,
-    (findings.Check("SMTP_URL", well=str),),
-    applies=lambda it: it.settings.payments_url is None,
-)
+    well = f"{server.name} accepts our login and emails from {sender}"
+    return findings.judged("SMTP_URL", (), well)

@@ -386,15 +386,6 @@ KNOWN_OWNERS = """
 """
 
 
-def find_owners(tx: database.Transaction, people: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """Return the application and the reference of these sellers."""
-    return frozenset(
-        (row["app_id"], row["owner"])
-        for row in (tx.query(KNOWN_OWNERS) if people else ())
-        if row["owner"].casefold() in people or _is_contact(row["seller"], people)
-    )
-
-
 def _is_contact(profile: str | None, people: frozenset[str]) -> bool:
     seller = request_rows.read_seller(profile)
     return seller is not None and erasure.match_key(seller.contact or "") in people
@@ -538,16 +529,13 @@ CHANGED_WITH_THEM = {
 def start_search(tx: database.Transaction, scope: erasure.Scope) -> Search:
     """Look up what the database says about the scope."""
     link_id = link_rows.link_id_of(tx, scope.request_id) if scope.request_id else None
-    owners = frozenset() if scope.is_limited else find_owners(tx, scope.sellers)
-    return Search(scope, link_id, owners)
-
-
-def is_seller(tx: database.Transaction, name: str) -> bool:
-    """True if a seller has this contact or reference."""
-    search = start_search(tx, erasure.Scope(sellers=frozenset({name})))
-    sellers = tx.query(CHAT_SELLERS.select)
-    found = (CHAT_SELLERS.change(CHAT_SELLERS, search, row) is not None for row in sellers)
-    return bool(search.owners) or any(found)
+    sellers = scope.sellers
+    owners = (
+        (row["app_id"], row["owner"])
+        for row in (tx.query(KNOWN_OWNERS) if sellers and not scope.is_limited else ())
+        if row["owner"].casefold() in sellers or _is_contact(row["seller"], sellers)
+    )
+    return Search(scope, link_id, frozenset(owners))
 
 
 def tables_of_people(search: Search) -> Iterator[PersonalTable]:

@@ -20,7 +20,7 @@ from bot import config
 from bot.app.maintenance import backups
 from bot.chat.model import queues, remote_request
 from bot.chat.payments import recording, webhook
-from bot.chat.store import link_rows, payment_rows
+from bot.chat.store import link_rows
 from bot.core import errors, stored_json
 from bot.core.database import database, opening, private_files, snapshot, urls, vault
 from bot.core.money import amounts
@@ -385,17 +385,12 @@ def _mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int
         token = report.url.removeprefix(INWARD)
         link = link_rows.link_by_token(tx, token) if token != report.url else None
         if link is not None:
-            recorder.receive(tx, link, _payment(report, link), report.remaining_units)
+            # As the receiver would read it from the webhook's body.
+            paid = remote_request.read_payment(webhooks.event(report).to_json())
+            payment = recording.payment_of(paid, report.request_id, link)
+            payment = replace(payment, reserved_units=report.reserved_units or 0)
+            recorder.receive(tx, link, payment, report.remaining_units)
     return bulk_changes.mark_uncertain(tx)
-
-
-def _payment(
-    report: payment_reports.WebhookReport, link: link_rows.PaymentLink
-) -> payment_rows.Payment:
-    """Return the payment as the receiver would read it from a webhook's body."""
-    paid = remote_request.read_payment(webhooks.event(report).to_json())
-    payment = recording.payment_of(paid, report.request_id, link)
-    return replace(payment, reserved_units=report.reserved_units or 0)
 
 
 def _dead_letter_unreadable(tx: database.Transaction, now: int) -> int:

@@ -13,11 +13,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from bot.sandbox.web import messages, params
+from bot.sandbox.web import contents, messages
 from bot.sandbox.world import errors, files, model, world
 from bot.sandbox.world.world import Call
 
-Method = Callable[[world.World, params.Params], Awaitable[Any]]
+Method = Callable[[world.World, contents.Params], Awaitable[Any]]
 
 # The bot itself: its name, commands and descriptions; what it may look up.
 
@@ -30,18 +30,18 @@ MOST_PROFILE_PHOTOS = 100
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}")
 
 
-async def get_me(world: world.World, _params: params.Params) -> model.Json:
+async def get_me(world: world.World, _params: contents.Params) -> model.Json:
     """`getMe`."""
     return world.bot.json() | {
         "can_join_groups": True,
-        "can_read_all_group_messages": not world.privacy,
+        "can_read_all_group_messages": False,
         "supports_inline_queries": True,
         "can_connect_to_business": False,
         "has_main_web_app": False,
     }
 
 
-async def set_my_commands(world: world.World, params: params.Params) -> bool:
+async def set_my_commands(world: world.World, params: contents.Params) -> bool:
     """`setMyCommands` of a language, in the default scope. Errors: 400."""
     commands = params.json("commands", "commands")
     if not isinstance(commands, list):
@@ -66,7 +66,7 @@ def _command(command: object) -> model.Json:
     return {"command": name, "description": description}
 
 
-async def get_my_commands(world: world.World, params: params.Params) -> list[model.Json]:
+async def get_my_commands(world: world.World, params: contents.Params) -> list[model.Json]:
     """`getMyCommands` of exactly this language."""
     return world.profile.commands.get(_language(params), [])
 
@@ -74,7 +74,7 @@ async def get_my_commands(world: world.World, params: params.Params) -> list[mod
 def setter(kind: str) -> Method:
     """`setMyDescription` or setMyShortDescription. Errors: 400 too long."""
 
-    async def set_text(world: world.World, params: params.Params) -> bool:
+    async def set_text(world: world.World, params: contents.Params) -> bool:
         language, text = _language(params), params.text(kind).strip()
         if len(text) > TEXT_LIMITS[kind]:
             raise errors.bad_request(f"bot {kind.replace('_', ' ')} is too long")
@@ -88,13 +88,13 @@ def setter(kind: str) -> Method:
 def getter(kind: str) -> Method:
     """`getMyDescription` or getMyShortDescription."""
 
-    async def get_text(world: world.World, params: params.Params) -> model.Json:
+    async def get_text(world: world.World, params: contents.Params) -> model.Json:
         return {kind: world.profile.text(kind, _language(params))}
 
     return get_text
 
 
-def _language(params: params.Params) -> str:
+def _language(params: contents.Params) -> str:
     """Return a two-letter language code, "" for everybody. Errors: 400."""
     code = params.text("language_code")
     if not re.fullmatch(r"([a-z]{2})?", code):
@@ -108,7 +108,7 @@ def _announce(world: world.World) -> None:
     world.bell.ring()
 
 
-async def get_user_profile_photos(world: world.World, params: params.Params) -> model.Json:
+async def get_user_profile_photos(world: world.World, params: contents.Params) -> model.Json:
     """`getUserProfilePhotos`: the photos that a person shows to bots, newest first. Errors: 400."""
     user_id, offset = params.number("user_id"), max(0, params.number("offset"))
     if user_id not in world.users:
@@ -118,7 +118,7 @@ async def get_user_profile_photos(world: world.World, params: params.Params) -> 
     return {"total_count": len(photos), "photos": photos[offset : offset + most]}
 
 
-async def get_file(world: world.World, params: params.Params) -> model.Json:
+async def get_file(world: world.World, params: contents.Params) -> model.Json:
     """`getFile`: the path for `/file/bot{token}/{path}`. Errors: 400 unknown, above 20 MB."""
     stored = world.files.get(params.text("file_id"))
     if not stored:
@@ -145,7 +145,7 @@ _OTHER_POLL = (
 )
 
 
-async def get_updates(world: world.World, params: params.Params) -> list[model.Json]:
+async def get_updates(world: world.World, params: contents.Params) -> list[model.Json]:
     """`getUpdates`: confirms the updates before `offset`, waits up to `timeout` seconds.
 
     Errors: 409 while a webhook is set, or when another getUpdates begins meanwhile.
@@ -173,7 +173,7 @@ async def get_updates(world: world.World, params: params.Params) -> list[model.J
     return world.updates.first(limit)
 
 
-async def set_webhook(world: world.World, params: params.Params) -> bool:
+async def set_webhook(world: world.World, params: contents.Params) -> bool:
     """`setWebhook`; an empty address removes it. Errors: 400 for an invalid address or secret.
 
     Any port and plain http are accepted, like on a local Bot API server but unlike Telegram's own.
@@ -190,24 +190,24 @@ async def set_webhook(world: world.World, params: params.Params) -> bool:
     return True
 
 
-async def delete_webhook(world: world.World, params: params.Params) -> bool:
+async def delete_webhook(world: world.World, params: contents.Params) -> bool:
     """`deleteWebhook`."""
     _drop_pending(world, params)
     world.webhook.set("", "", 0)
     return True
 
 
-async def get_webhook_info(world: world.World, _params: params.Params) -> model.Json:
+async def get_webhook_info(world: world.World, _params: contents.Params) -> model.Json:
     """`getWebhookInfo`."""
     return world.webhook.json()
 
 
-def _drop_pending(world: world.World, params: params.Params) -> None:
+def _drop_pending(world: world.World, params: contents.Params) -> None:
     if params.flag("drop_pending_updates"):
         world.updates.pending.clear()
 
 
-def _kinds(params: params.Params) -> Iterable[str] | None:
+def _kinds(params: contents.Params) -> Iterable[str] | None:
     kinds: Any = params.json("allowed_updates", "allowed_updates")
     return kinds if isinstance(kinds, list) else None
 
@@ -267,13 +267,13 @@ def routes(world: world.World) -> list[Route]:
         name = _NAMES.get(request.path_params["method"].lower())
         if name is None:
             raise errors.ApiError(404, "Not Found: method not found")
-        return await _answer(world, name, await params.params_of(request))
+        return await _answer(world, name, await contents.params_of(request))
 
     async def download(request: Request) -> Response:
         stored = world.files.at(request.path_params["path"])
         if not stored:
             raise errors.ApiError(404, "Not Found")
-        return params.file_answer(await world.files.read(stored))
+        return contents.file_answer(await world.files.read(stored))
 
     return [
         Route("/bot{token:str}/{method:str}", _guarded(world, call), methods=["GET", "POST"]),
@@ -300,7 +300,7 @@ def _guarded(
     return handle
 
 
-async def _answer(world: world.World, name: str, params: params.Params) -> Response:
+async def _answer(world: world.World, name: str, params: contents.Params) -> Response:
     """Run a call with the fault that is planned for it, and record the outcome."""
     fault = world.faults.take(name.lower(), params.chat_id)
     if fault and fault.kind == "drop":

@@ -11,39 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.web.params import params_of
+from bot.sandbox.web.contents import params_of
 from bot.sandbox.world import errors, files, model, people
 from bot.sandbox.world.world import Call, World
 
 SHOWN_MESSAGES = 200
-
-
-def state_view(world: World, user_id: int) -> model.Json:
-    """Return everything that the page shows to a person; an unknown id means the first person."""
-    viewer = people.person(world, user_id if user_id in world.users else min(world.users))
-    language = viewer.user.language_code or ""
-    return {
-        "seq": world.feed.seq,
-        "user_id": viewer.id,
-        "people": [{"id": user.id, "name": user.name} for user in world.users.values()],
-        "bot": {
-            "id": world.bot.id,
-            "username": world.bot.username,
-            "name": world.bot.first_name,
-            "description": world.profile.text("description", language),
-        },
-        "chats": [_chat_view(world, viewer, chat) for chat in _chats_of(world, viewer)],
-    }
-
-
-def event_views(world: World, viewer: people.Person, since: int) -> model.Json:
-    """Return the events after `since` in a person's chats; `reset` if they are no longer kept."""
-    happened = world.feed.since(since)
-    if happened is None:
-        return {"seq": world.feed.seq, "reset": True, "events": []}
-    own = {chat.id for chat in _chats_of(world, viewer)} | {0}
-    shown = [_event(world, viewer, event) for event in happened if event["chat_id"] in own]
-    return {"seq": world.feed.seq, "reset": False, "events": shown}
 
 
 def message_view(viewer: people.Person, message: model.Message) -> model.Json:
@@ -57,27 +29,6 @@ def message_view(viewer: people.Person, message: model.Message) -> model.Json:
     if "migrate_to_chat_id" in message.content or "migrate_from_chat_id" in message.content:
         extra["service"] = "The group has become a supergroup"
     return message.json() | extra
-
-
-def inline_answer(query: model.InlineQuery) -> model.Json:
-    return {
-        "query_id": query.id,
-        "answered": query.answered,
-        "results": query.results,
-        "next_offset": query.next_offset,
-        "button": query.button,
-    }
-
-
-def call_view(call: Call) -> model.Json:
-    """Return a recorded call; an upload is shown as its name and size in bytes."""
-    params = {
-        name: {"file_name": value.name, "file_size": len(value.data)}
-        if isinstance(value, files.Upload) else value
-        for name, value in call.params.items()
-    }  # fmt: skip
-    shown = {"method": call.method, "params": params, "time": call.time, "code": call.code}
-    return shown | ({"reason": call.reason} if call.reason else {})
 
 
 def _chats_of(world: World, viewer: people.Person) -> list[model.Chat]:
@@ -165,7 +116,13 @@ async def _inline(world: World, body: Body) -> model.Json:
     offset = str(body.get("offset", ""))
     query = actor.ask_inline(str(body.get("query", "")), _chat_of(actor, body), offset)
     await world.bell.until(lambda: query.answered, INLINE_SECONDS)
-    return inline_answer(query)
+    return {
+        "query_id": query.id,
+        "answered": query.answered,
+        "results": query.results,
+        "next_offset": query.next_offset,
+        "button": query.button,
+    }
 
 
 async def _choose(world: World, body: Body) -> model.Json:
@@ -285,6 +242,8 @@ ACTS: dict[str, Act] = {
 }
 
 
+# What the page reads, and the routes.
+
 Read = Callable[[World, Request], Awaitable[Any]]
 
 POLL_SECONDS = 25.0
@@ -322,23 +281,63 @@ def _handler(world: World, answer: Read) -> Callable[[Request], Any]:
 
 
 async def _state(world: World, request: Request) -> model.Json:
-    user_id = request.query_params.get("user")
-    return state_view(world, int(user_id or 0))
+    """Return everything that the page shows to a person; an unknown id means the first person."""
+    user_id = int(request.query_params.get("user") or 0)
+    viewer = people.person(world, user_id if user_id in world.users else min(world.users))
+    language = viewer.user.language_code or ""
+    return {
+        "seq": world.feed.seq,
+        "user_id": viewer.id,
+        "people": [{"id": user.id, "name": user.name} for user in world.users.values()],
+        "bot": {
+            "id": world.bot.id,
+            "username": world.bot.username,
+            "name": world.bot.first_name,
+            "description": world.profile.text("description", language),
+        },
+        "chats": [_chat_view(world, viewer, chat) for chat in _chats_of(world, viewer)],
+    }
 
 
 async def _events(world: World, request: Request) -> model.Json:
-    """Return the events after `since`; if there are none yet, wait up to 25 seconds for one."""
+    """Return the events in a person's chats after `since`; `reset` if they are no longer kept.
+
+    If there are none yet, wait up to 25 seconds for one.
+    """
     since, user_id = int(request.query_params["since"]), int(request.query_params["user"])
     seconds = float(request.query_params.get("seconds", POLL_SECONDS))
     await world.bell.until(lambda: world.feed.seq != since, min(seconds, POLL_SECONDS))
-    return event_views(world, people.person(world, user_id), since) | {"closed": world.bell.closed}
+    viewer, happened = people.person(world, user_id), world.feed.since(since)
+    own = {chat.id for chat in _chats_of(world, viewer)} | {0}
+    return {
+        "seq": world.feed.seq,
+        "reset": happened is None,
+        "events": [_event(world, viewer, one) for one in happened or () if one["chat_id"] in own],
+        "closed": world.bell.closed,
+    }
 
 
 async def _calls(world: World, request: Request) -> model.Json:
+    """Return the recorded calls of each `method`; an upload is shown as its name and size."""
     methods = request.query_params.getlist("method")
 
+    def shown(value: Any) -> Any:
+        if isinstance(value, files.Upload):
+            return {"file_name": value.name, "file_size": len(value.data)}
+        return value
+
     def chosen(calls: list[Call]) -> list[model.Json]:
-        return [call_view(call) for call in calls if not methods or call.method in methods]
+        return [
+            {
+                "method": call.method,
+                "params": {name: shown(value) for name, value in call.params.items()},
+                "time": call.time,
+                "code": call.code,
+                **({"reason": call.reason} if call.reason else {}),
+            }
+            for call in calls
+            if not methods or call.method in methods
+        ]
 
     return {"calls": chosen(world.calls), "refused": chosen(world.refused)}
 

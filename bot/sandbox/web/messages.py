@@ -4,11 +4,11 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bot.sandbox.web import contents, params
+from bot.sandbox.web import contents
 from bot.sandbox.world import errors, formatting, model, world
 
 
-def chat_named(world: world.World, params: params.Params) -> model.Chat:
+def chat_named(world: world.World, params: contents.Params) -> model.Chat:
     """Return the chat that chat_id names. Errors: 400 not found, migrated."""
     if not params.text("chat_id").strip():
         raise errors.bad_request("chat_id is empty")
@@ -21,7 +21,7 @@ def chat_named(world: world.World, params: params.Params) -> model.Chat:
     return chat
 
 
-def writable_chat(world: world.World, params: params.Params) -> model.Chat:
+def writable_chat(world: world.World, params: contents.Params) -> model.Chat:
     """Return the chat if the bot may write there. Errors: 400, and 403 in Telegram's words."""
     chat = chat_named(world, params)
     if chat.kind == "private":
@@ -36,16 +36,16 @@ def writable_chat(world: world.World, params: params.Params) -> model.Chat:
     return chat
 
 
-async def send_message(world: world.World, params: params.Params) -> model.Json:
+async def send_message(world: world.World, params: contents.Params) -> model.Json:
     """`sendMessage`."""
     chat = writable_chat(world, params)
     return _send(world, chat, params, contents.text_of(params))
 
 
-def file_sender(kind: str) -> Callable[[world.World, params.Params], Awaitable[model.Json]]:
+def file_sender(kind: str) -> Callable[[world.World, contents.Params], Awaitable[model.Json]]:
     """`sendPhoto`, sendDocument, sendVideo and the like: an upload, a file_id or an address."""
 
-    async def send_file(world: world.World, params: params.Params) -> model.Json:
+    async def send_file(world: world.World, params: contents.Params) -> model.Json:
         chat = writable_chat(world, params)
         caption = contents.caption_of(params)
         media = contents.media_of(world.files, kind, params, kind)
@@ -55,7 +55,7 @@ def file_sender(kind: str) -> Callable[[world.World, params.Params], Awaitable[m
 
 
 def _send(
-    world: world.World, chat: model.Chat, params: params.Params, content: model.Json
+    world: world.World, chat: model.Chat, params: contents.Params, content: model.Json
 ) -> model.Json:
     """Post checked content within the limits. Errors: 400, 429."""
     topic = params.number("message_thread_id")
@@ -85,7 +85,7 @@ NOT_MODIFIED = (
 _CAPTION = ("caption", "caption_entities")
 
 
-async def edit_message_text(world: world.World, params: params.Params) -> model.Json | bool:
+async def edit_message_text(world: world.World, params: contents.Params) -> model.Json | bool:
     """`editMessageText`, of a message in a chat or by inline_message_id."""
     message = _editable(world, params)
     text = contents.text_of(params)
@@ -94,7 +94,7 @@ async def edit_message_text(world: world.World, params: params.Params) -> model.
     return _revise(world, params, message, text)
 
 
-async def edit_message_caption(world: world.World, params: params.Params) -> model.Json | bool:
+async def edit_message_caption(world: world.World, params: contents.Params) -> model.Json | bool:
     """`editMessageCaption`; an empty caption removes it."""
     message = _editable(world, params)
     if "text" in message.content:
@@ -103,7 +103,7 @@ async def edit_message_caption(world: world.World, params: params.Params) -> mod
     return _revise(world, params, message, media | contents.caption_of(params))
 
 
-async def edit_message_media(world: world.World, params: params.Params) -> model.Json | bool:
+async def edit_message_media(world: world.World, params: contents.Params) -> model.Json | bool:
     """`editMessageMedia`: another photo or document, and its caption."""
     message = _editable(world, params)
     kind, item = contents.described_media(params.json("media", "InputMedia"), params)
@@ -115,13 +115,15 @@ async def edit_message_media(world: world.World, params: params.Params) -> model
     return _revise(world, params, message, media | caption)
 
 
-async def edit_message_reply_markup(world: world.World, params: params.Params) -> model.Json | bool:
+async def edit_message_reply_markup(
+    world: world.World, params: contents.Params
+) -> model.Json | bool:
     """`editMessageReplyMarkup`; without a markup the keyboard is removed."""
     message = _editable(world, params)
     return _revise(world, params, message, message.content)
 
 
-async def delete_message(world: world.World, params: params.Params) -> bool:
+async def delete_message(world: world.World, params: contents.Params) -> bool:
     """`deleteMessage`: own messages, in private chats all messages, up to 48 hours old."""
     chat = chat_named(world, params)
     message = chat.messages.get(params.number("message_id"))
@@ -135,7 +137,7 @@ async def delete_message(world: world.World, params: params.Params) -> bool:
     return True
 
 
-def _editable(world: world.World, params: params.Params) -> model.Message:
+def _editable(world: world.World, params: contents.Params) -> model.Message:
     if inline_id := params.text("inline_message_id"):
         found = world.inline_messages.get(inline_id)
         if not found:
@@ -157,7 +159,7 @@ def _is_own(world: world.World, message: model.Message) -> bool:
 
 
 def _revise(
-    world: world.World, params: params.Params, message: model.Message, content: model.Json
+    world: world.World, params: contents.Params, message: model.Message, content: model.Json
 ) -> model.Json | bool:
     markup: Any = contents.inline_keyboard(params.markup())
     if (content, markup) == (message.content, message.markup):
@@ -189,7 +191,7 @@ CACHE_SECONDS = 300
 TOO_OLD = "query is too old and response timeout expired or query ID is invalid"
 
 
-async def answer_callback_query(world: world.World, params: params.Params) -> bool:
+async def answer_callback_query(world: world.World, params: contents.Params) -> bool:
     """`answerCallbackQuery`, once for each press, within half a minute. Errors: 400."""
     query = world.callbacks.get(params.text("callback_query_id"))
     if len(params.text("text")) > ANSWER_CHARACTERS:
@@ -207,7 +209,7 @@ async def answer_callback_query(world: world.World, params: params.Params) -> bo
     return True
 
 
-async def answer_inline_query(world: world.World, params: params.Params) -> bool:
+async def answer_inline_query(world: world.World, params: contents.Params) -> bool:
     """`answerInlineQuery`: at most 50 results, each valid as a message. Errors: 400."""
     results = params.json("results", "inline query results")
     if not isinstance(results, list):
@@ -249,7 +251,7 @@ def _draft(world: world.World, result: Any) -> model.Draft:
     return model.Draft(contents.inline_content(world.files, result), markup)
 
 
-def _button(params: params.Params) -> model.Json | None:
+def _button(params: contents.Params) -> model.Json | None:
     button = params.json("button", "InlineQueryResultsButton")
     if button is None:
         return None

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.sandbox.web import api, control, params
+from bot.sandbox.web import api, contents, control
 from bot.sandbox.world import world
 
 POLICY = b"content-security-policy"
@@ -103,7 +103,7 @@ def page_routes(world: world.World) -> list[BaseRoute]:
         if stored.kind != "photo":
             name = quote(str(stored.json["file_name"]), safe="")
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
-        return params.file_answer(await world.files.read(stored), headers)
+        return contents.file_answer(await world.files.read(stored), headers)
 
     return [
         Route("/chat", index, methods=["GET"]),

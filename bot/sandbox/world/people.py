@@ -369,7 +369,7 @@ def _heard(world: World, message: model.Message) -> bool:
     first = message.text.split(maxsplit=1)[0] if message.text.strip() else ""
     is_addressed = first.lower().endswith(f"@{world.bot.username.lower()}")
     is_command = first.startswith("/") and ("@" not in first or is_addressed)
-    return not world.privacy or is_command or is_reply or message.via_bot is not None
+    return is_command or is_reply or message.via_bot is not None
 
 
 def _text(text: str) -> model.Json:

@@ -18,7 +18,7 @@ from tests.support.asgi_server import make_certificate, open_tcp_relay
 from tests.support.command_line import start_once
 from tests.support.free_ports import free_port
 from tests.support.http_peers import http_response, open_scripted_server
-from tests.support.product_process import Process, run_command, start_bot
+from tests.support.product_process import Process, run_command, start_bot, started_bot
 
 REFUSED = "no connection (ConnectError); check the proxy or the tunnel"
 SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
@@ -58,8 +58,7 @@ async def test_another_site_at_the_address_is_recognized(service: Process, tmp_p
         found = await examined(service, other.url)
     text = f"running, but {other.url} doesn't lead to it: something else answers there (200)"
     assert (found["server"].ok, found["server"].text.startswith(text)) == (False, True)
-    async with start_bot(tmp_path, "service") as bot:
-        await bot.ready()
+    async with started_bot(tmp_path, "service") as bot:
         found = await examined(service, bot.url)
     assert "something else answers there" in found["server"].text
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot import config
-from bot.app.doctor import database_checks, examination, findings
+from bot.app.doctor import database_checks, examination
 from bot.app.doctor.examination import examine
 from bot.app.doctor.findings import Finding
 from bot.chat.model.queues import make_queues
@@ -254,7 +254,7 @@ async def test_a_check_that_never_ends_is_reported_beside_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here a payment service accepts the connection and never answers."""
-    monkeypatch.setattr(findings, "LONGEST", 0.5)
+    monkeypatch.setattr(examination, "LONGEST", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         peer = {
             "payments_url": f"http://127.0.0.1:{silent.getsockname()[1]}",

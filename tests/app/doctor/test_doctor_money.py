@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot import config
-from bot.app.doctor import money_checks
+from bot.app.doctor import outside_checks
 from bot.app.doctor.examination import examine
 from bot.app.doctor.findings import Installation
 from bot.core.database.opening import open_database
@@ -30,7 +30,7 @@ async def checked(
     shop = Installation(
         config.load(**given), lambda: NOW, accounts=accounts or {}, rated_at=rated_at
     )
-    found = await money_checks.MONEY.findings(shop)
+    found = await outside_checks.money(shop)
     return [(finding.name, finding.ok, finding.text) for finding in found]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.app.doctor.database_checks import REPLICAS, Replicas, survey_replicas
+from bot.app.doctor.database_checks import Replicas, judge_replicas, survey_replicas
 from bot.app.resources import digest_settings
 from bot.config import Settings
 from bot.core.database.database import Database, Transaction, WriteLease
@@ -32,7 +32,7 @@ def found(
     """Return the findings where these replicas have beaten between two looks, and those not."""
     later = [replace(one, beat=one.beat + 2) for one in replicas]
     surveys = Replicas([*replicas, *quiet], [*later, *quiet], lead, 5.0, digests())
-    return [(one.name, one.ok, one.text) for one in REPLICAS.findings(surveys)]
+    return [(one.name, one.ok, one.text) for one in judge_replicas(surveys)]
 
 
 def test_sound_replicas_are_listed_with_the_lead() -> None:
@@ -52,7 +52,7 @@ def test_no_replica_is_no_fault() -> None:
 
 def test_one_that_has_just_started_lives() -> None:
     surveys = Replicas([], [beating("a")], WriteLease("a", 1), 5.0, digests())
-    assert [one.ok for one in REPLICAS.findings(surveys)] == [True]
+    assert [one.ok for one in judge_replicas(surveys)] == [True]
 
 
 def test_a_replica_that_does_not_beat_is_named() -> None:

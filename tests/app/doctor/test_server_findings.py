@@ -11,8 +11,8 @@ from bot.app.doctor.database_checks import (
     CONNECTIONS,
     LARGEST_SKEW,
     NEEDED_LIMITS,
-    SERVER,
     Server,
+    judge_server,
 )
 from bot.core.database.postgres.checks import ServerFacts
 
@@ -39,7 +39,7 @@ def found(
     """Return the findings about the server of two replicas with these facts."""
     url = f"{URL}?pooler=transaction" if pooler else URL
     server = Server(url, 1, replace(SOUND, **facts), limits, replicas=2)
-    return [(one.name, one.ok, one.text) for one in SERVER.findings(server)]
+    return [(one.name, one.ok, one.text) for one in judge_server(server)]
 
 
 def test_a_sound_server_is_described_in_one_line() -> None:

@@ -33,7 +33,7 @@ KILOBYTE = 1024
 @pytest.fixture
 def _used(empty_folder: Path) -> None:
     del empty_folder
-    assert run_bot("apps", "create", "shop").exit_code == 0
+    run_bot("apps", "create", "shop", code=0)
 
 
 def names() -> set[str]:
@@ -85,8 +85,7 @@ def test_in_a_folder_the_time_names_a_backup() -> None:
 @pytest.mark.parametrize("taken", ["kept.db", "kept.key"])
 def test_a_backup_replaces_no_file(taken: str) -> None:
     Path(taken).write_text("precious")
-    refused = run_bot("backup", "kept.db")
-    assert refused.exit_code == 1
+    refused = run_bot("backup", "kept.db", code=1)
     told = "already exists, and no backup replaces another: rename TO"
     assert refused.stderr == f"{taken}: {told}\n"
     assert names() == {"data", taken}
@@ -105,8 +104,7 @@ def test_with_secret_key_there_is_no_key_file(
 
 @pytest.mark.usefixtures("_used")
 def test_a_missing_folder_is_reported_in_one_line() -> None:
-    refused = run_bot("backup", "nowhere/kept.db")
-    assert refused.exit_code == 1
+    refused = run_bot("backup", "nowhere/kept.db", code=1)
     assert refused.stderr == "nowhere: can't be written to: No such file or directory\n"
 
 
@@ -136,8 +134,7 @@ def test_a_damaged_database_makes_no_backup() -> None:
         db.execute("PRAGMA writable_schema = ON")
         db.execute("UPDATE sqlite_master SET rootpage = 2 WHERE name = 'payments_checkout'")
         db.commit()
-    refused = run_bot("backup", "kept.db")
-    assert refused.exit_code == 1
+    refused = run_bot("backup", "kept.db", code=1)
     assert "data/bot.db" in refused.stderr
     assert names() == {"data"}
 
@@ -200,8 +197,7 @@ def test_a_backup_without_its_entry_in_the_audit_log_is_made_all_the_same(
     """Another process writes for longer than the command waits. A nightly backup is there still."""
     monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.1)
     with locked(Path("data/bot.db")):
-        made = run_bot("backup", "kept.db", "--json")
-    assert made.exit_code == 0, made.stderr
+        made = run_bot("backup", "kept.db", "--json", code=0)
     assert made.stderr.startswith("The backup is complete, but the audit log has no entry for it: ")
     assert json.loads(made.stdout)["file"] == "kept.db"
     assert names() == {"data", "kept.db", "kept.key"}
@@ -229,5 +225,5 @@ def test_a_later_backup_deletes_the_leftovers_of_a_killed_one() -> None:
     other = other.rename(".other.db.qrstuvwx")
     for path in (old, other):
         os.utime(path, (1, 1))
-    assert run_bot("backup", "kept.db").exit_code == 0
+    run_bot("backup", "kept.db", code=0)
     assert [path.exists() for path in (old, young, other)] == [False, True, True]

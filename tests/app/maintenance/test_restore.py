@@ -82,8 +82,7 @@ def _kept(empty_folder: Path) -> None:
 @pytest.mark.usefixtures("_kept")
 def test_on_a_new_machine_the_backup_is_the_database() -> None:
     shutil.rmtree("data")
-    done = run_bot("restore", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "kept.db", code=0)
     assert sorted(contents_of_data()) == ["bot.db", "bot.key"]
     assert names_of_applications(DATABASE) == ["shop"]
     modes = [stat.S_IMODE(path.stat().st_mode) for path in Path("data").iterdir()]
@@ -95,8 +94,7 @@ def test_on_a_new_machine_the_backup_is_the_database() -> None:
 @pytest.mark.usefixtures("_kept")
 def test_a_database_with_data_is_replaced_with_the_option_alone() -> None:
     before = contents_of_data()
-    refused = run_bot("restore", "kept.db")
-    assert refused.exit_code == 1
+    refused = run_bot("restore", "kept.db", code=1)
     assert refused.stderr == (
         "data/bot.db: holds data: restore --replace moves it aside, under another name\n"
     )
@@ -120,8 +118,7 @@ def test_a_replaced_database_is_kept_complete_under_another_name() -> None:
     """It has its newest data, which a crash left in the -wal, and its key."""
     crashed_before()
     DATABASE.chmod(0o644)
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("restore", "--replace", "kept.db", code=0)
     (old,) = replaced_databases()
     assert f"set aside:    {old}\n" in done.stdout
     assert names_of_applications(DATABASE) == ["shop"]
@@ -150,8 +147,7 @@ def crashed_before() -> None:
 def test_a_database_in_use_is_not_touched() -> None:
     """Also where its user is idle at that moment."""
     with closing(open_database(DATABASE_URL)):
-        refused = run_bot("restore", "--replace", "kept.db")
-    assert refused.exit_code == 1
+        refused = run_bot("restore", "--replace", "kept.db", code=1)
     assert refused.stderr == (
         "data/bot.db: is in use: stop the bot, restore, then start it again\n"
     )
@@ -234,13 +230,11 @@ def test_a_restore_killed_at_any_moment_leaves_the_old_or_the_new_database(
     seen = []
     for folder in folders:
         monkeypatch.chdir(folder)
-        listed = run_bot("apps", "list")
-        assert listed.exit_code == 0, listed.stderr
+        run_bot("apps", "list", code=0)
         seen.append(names_of_applications(DATABASE) == ["shop"])
         if not seen[-1]:
             assert names_of_applications(DATABASE) == ["later", "shop", "unsaved"]
-            again = run_bot("restore", "--replace", "../../kept.db")
-            assert again.exit_code == 0, again.stderr
+            run_bot("restore", "--replace", "../../kept.db", code=0)
             assert names_of_applications(DATABASE) == ["shop"]
             assert not [path for path in Path("data").iterdir() if path.name[0] == "."]
     assert (seen[0], seen[-1]) == (False, True)
@@ -251,8 +245,7 @@ def test_a_damaged_database_is_moved_aside_with_its_wal() -> None:
     """Its -wal beside another file would spoil that file."""
     DATABASE.write_bytes(b"\xff" * 4096)
     Path(f"{DATABASE}-wal").write_bytes(b"w" * 4096)
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "--replace", "kept.db", code=0)
     (old,) = replaced_databases()
     assert (old.read_bytes(), Path(f"{old}-wal").read_bytes()) == (b"\xff" * 4096, b"w" * 4096)
     assert names_of_applications(DATABASE) == ["shop"]
@@ -272,12 +265,11 @@ def test_secrets_are_sealed_with_the_key_of_this_machine(
     else:
         Path("data").mkdir()
         DATABASE.with_suffix(".key").write_text(key)
-    done = run_bot("restore", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "kept.db", code=0)
     kept = [was.open(it) for it in sealed_texts(Path("kept.db"))]
     assert kept
     assert sorted(Vault(key).open(it) for it in sealed_texts(DATABASE)) == sorted(kept)
-    assert run_bot("apps", "list").exit_code == 0
+    run_bot("apps", "list", code=0)
 
 
 def sealed_texts(path: Path) -> list[str]:
@@ -299,8 +291,7 @@ def test_a_backup_of_an_earlier_version_is_migrated(
     former = migrations.MIGRATIONS
     added = ("ALTER TABLE apps ADD COLUMN color TEXT",)
     monkeypatch.setattr(migrations, "MIGRATIONS", (*former, added))
-    done = run_bot("restore", "old.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "old.db", code=0)
     assert names_of_applications(DATABASE) == ["shop"]
     newest = rows(DATABASE, "SELECT MAX(number) FROM migrations")
     assert newest == [(len(former) + 1,)]
@@ -315,9 +306,8 @@ def chat() -> Iterator[ChatHarness]:
 
 
 def put_back() -> None:
-    assert run_bot("backup", "kept.db").exit_code == 0
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("backup", "kept.db", code=0)
+    run_bot("restore", "--replace", "kept.db", code=0)
 
 
 def test_queued_messages_are_uncertain_and_have_no_worker(chat: ChatHarness) -> None:

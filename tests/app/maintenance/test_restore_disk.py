@@ -51,8 +51,7 @@ def test_a_restore_deletes_leftovers_of_restores_and_no_other_file() -> None:
     for name in (*OTHERS, *LEFT):
         Path("data", name).touch()
     Path("data/.bot.db.a_folder").mkdir()
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "--replace", "kept.db", code=0)
     hidden = {path.name for path in Path("data").iterdir() if path.name.startswith(".")}
     assert hidden == {*OTHERS, ".bot.db.a_folder"}
 
@@ -66,8 +65,7 @@ def test_brackets_in_a_file_name_are_no_pattern(monkeypatch: pytest.MonkeyPatch)
     os.link("data/[bt].db", second)
     for name in (".b.db.abcdefgh", ".[bt].db.abcdefgh"):
         Path("data", name).touch()
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "--replace", "kept.db", code=0)
     assert names_of_applications(Path("data/[bt].db")) == ["shop"]
     assert second.exists()
     assert [path.name for path in Path("data").glob(".*")] == [".b.db.abcdefgh"]
@@ -103,8 +101,7 @@ def test_without_hard_links_the_old_database_is_moved_aside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "link", refuse)
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", "--replace", "kept.db", code=0)
     (old,) = replaced_databases()
     assert (names_of_applications(old), names_of_applications(DATABASE)) == (
         ["later", "shop"],

@@ -53,22 +53,20 @@ def change(url: str, sql: str) -> None:
 
 @pytest.fixture
 def restored(url: str, kept: Path) -> str:
-    done = run_bot("restore", str(kept))
-    assert done.exit_code == 0, done.stderr
+    run_bot("restore", str(kept), code=0)
     return url
 
 
 @pytest.mark.usefixtures("kept")
 def test_a_backup_of_a_file_becomes_the_database_of_a_server(url: str) -> None:
-    done = run_bot("restore", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("restore", "kept.db", code=0)
     assert f"payments:     {ROWS}, the newest at" in done.stdout
     assert ask(url, "SELECT COUNT(*) FROM payments") == [(ROWS,)]
     sealed = ask(url, "SELECT sealed FROM kept_secrets ORDER BY name")
     assert sorted(Vault(OWN).open(str(text)) for (text,) in sealed) == [
         f"secret {number}" for number in range(ROWS)
     ]
-    assert run_bot("apps", "list").exit_code == 0
+    run_bot("apps", "list", code=0)
 
 
 def test_what_waited_is_uncertain_and_belongs_to_no_worker(restored: str) -> None:
@@ -90,8 +88,7 @@ def test_a_server_with_data_is_replaced_with_the_option_alone(restored: str) -> 
         [(0,)],
     )
     assert "restore --replace moves it aside" in refused.stderr
-    done = run_bot("restore", "--replace", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("restore", "--replace", "kept.db", code=0)
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("set aside")]
     schema = line.rpartition(" ")[2]
     assert ask(restored, f"SELECT COUNT(*) FROM {schema}.delivery_attempts") == [(0,)]
@@ -101,8 +98,7 @@ def test_a_server_with_data_is_replaced_with_the_option_alone(restored: str) -> 
 @pytest.mark.usefixtures("kept")
 def test_an_unused_server_is_replaced_without_a_trace(url: str) -> None:
     open_database(url).close()
-    done = run_bot("restore", "kept.db")
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("restore", "kept.db", code=0)
     assert "set aside" not in done.stdout
     schemas = ask(url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'public%'")
     assert schemas == [("public",)]
@@ -132,8 +128,7 @@ def test_nothing_is_restored_beneath_a_living_replica(
     restored: str, command: tuple[str, ...]
 ) -> None:
     change(restored, "UPDATE outbox SET uncertain = 0")
-    refused = run_bot("restore", *command)
-    assert refused.exit_code == 1
+    refused = run_bot("restore", *command, code=1)
     assert refused.stderr == (
         "the database is in use by 1 running replica (r1): stop the bot everywhere first\n"
     )
@@ -150,8 +145,7 @@ def test_in_place_the_messages_are_marked_and_nothing_is_copied(restored: str) -
     before = ask(restored, "SELECT * FROM payments ORDER BY id")
     waiting = ask(restored, "SELECT COUNT(*) FROM outbox WHERE state = 'waiting'")[0][0]
     leased = ask(restored, "SELECT COUNT(*) FROM outbox WHERE state = 'leased'")[0][0]
-    done = run_bot("restore", "--in-place")
-    assert done.exit_code == 0, done.stderr
+    done = run_bot("restore", "--in-place", code=0)
     assert f"may repeat:   {leased} messages that waited to be sent\n" in done.stdout
     assert f"unreadable:   {waiting} messages" in done.stdout
     assert ask(restored, "SELECT * FROM payments ORDER BY id") == before
@@ -167,8 +161,7 @@ def test_in_place_a_key_that_opens_no_secret_changes_nothing(
 ) -> None:
     change(restored, "UPDATE outbox SET uncertain = 0")
     monkeypatch.setenv("SECRET_KEY", "another")
-    refused = run_bot("restore", "--in-place")
-    assert refused.exit_code == 2
+    refused = run_bot("restore", "--in-place", code=2)
     assert refused.stderr.startswith("SECRET_KEY: the secrets in the database were sealed with")
     assert ask(restored, "SELECT MAX(uncertain) FROM outbox") == [(0,)]
 
@@ -182,8 +175,7 @@ def test_in_place_is_for_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("command", [(), ("--in-place", "kept.db"), ("--in-place", "--replace")])
 def test_a_restore_is_of_a_file_or_in_place(command: tuple[str, ...]) -> None:
-    refused = run_bot("restore", *command)
-    assert refused.exit_code == 2
+    refused = run_bot("restore", *command, code=2)
     assert "give either FROM or --in-place" in refused.stderr
 
 
@@ -191,8 +183,7 @@ def test_a_hostile_backup_leaves_the_server_as_it_was(restored: str) -> None:
     with closing(sqlite3.connect("kept.db")) as db:
         db.execute("UPDATE listings SET token = 'a' || char(0) WHERE id = 'listings-é-0'")
         db.commit()
-    refused = run_bot("restore", "--replace", "kept.db")
-    assert refused.exit_code == 1
+    refused = run_bot("restore", "--replace", "kept.db", code=1)
     assert "listings.token holds a text with a NUL" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert ask(restored, "SELECT COUNT(*) FROM listings") == [(ROWS,)]
@@ -211,8 +202,7 @@ def test_a_backup_of_a_server_is_in_its_audit_log_and_named_by_the_time(restored
 
 
 def test_a_server_without_a_database_makes_no_backup(url: str) -> None:
-    refused = run_bot("backup", "kept.db")
-    assert refused.exit_code == 1
+    refused = run_bot("backup", "kept.db", code=1)
     assert "there is no database yet" in refused.stderr
     assert ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
     assert not Path("kept.db").exists()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.app import fair_turns
-from bot.app.fair_turns import AT_ONCE, EACH, FairTurns
+from bot.app import web_server
+from bot.app.web_server import AT_ONCE, EACH, FairTurns
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -57,7 +57,7 @@ async def settle() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turns never end by time."""
-    monkeypatch.setattr(fair_turns, "TURN_TICKS", sys.maxsize)
+    monkeypatch.setattr(web_server, "TURN_TICKS", sys.maxsize)
 
 
 @pytest.mark.usefixtures("patient")
@@ -138,7 +138,7 @@ async def test_a_busy_loop_counts_requests_that_have_not_run_yet() -> None:
     door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
     await settle()
-    for _ in range(fair_turns.TURN_TICKS - 1):
+    for _ in range(web_server.TURN_TICKS - 1):
         time.sleep(0.1)  # noqa: ASYNC251 - a loop that is busy is what is tried
         await asyncio.sleep(0)
     assert work.inside["a"] == EACH

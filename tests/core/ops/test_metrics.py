@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
 from bot import config
-from bot.app import metric_families
+from bot.app import application, service_side, telegram_side
 from bot.app.application import Application
 from bot.core.database.database import Database, Transaction
 from bot.core.errors import StorageError
@@ -38,9 +38,9 @@ FAMILIES = {
     family.name: family
     for family in (
         REQUESTS,
-        *metric_families.DATABASE,
-        *metric_families.SERVICE,
-        *metric_families.CHAT,
+        *application.DATABASE_COUNTERS,
+        *service_side.COUNTERS,
+        *telegram_side.COUNTERS,
     )
 }
 
@@ -202,7 +202,7 @@ async def test_a_bug_is_counted(tmp_path: Folder) -> None:
 async def test_requests_and_payments_are_counted_by_kind_and_settlement(database_url: str) -> None:
     """A repeated key creates one request, an empty edit is none, a repeated form pays once."""
     async with open_service(database_url) as shop:
-        desk = Metrics(shop.db, shop.clock, metric_families.SERVICE)
+        desk = Metrics(shop.db, shop.clock, service_side.COUNTERS)
         made = await shop.create(**DROP)
         for _ in range(2):
             shop.seller.headers["Idempotency-Key"] = "k"
