@@ -87,7 +87,7 @@ def announce_ended_drop(step: queues.ChatStep, link_id: str) -> None:
     )
     is_silent = link.alerts != "on" or is_quiet(seller, step.now)
     message = payloads.TextMessage("\n".join(lines), language, keyboard, is_silent=is_silent)
-    link_rows.put_message(step, str(link.chat_id), message, queue_policy.ALERT)
+    queues.put_message(step, str(link.chat_id), message, queue_policy.ALERT)
 
 
 def _counts_at_end(
@@ -224,7 +224,7 @@ def _put(step: queues.ChatStep, place: post_rows.MessagePlace, alert: payloads.A
     reply = alert_text.alert_reply(alert.payments, alert.language)
     keyboard, place_id = replies.markup(reply.rows), place.message_id
     message = payloads.TextMessage(reply.text, alert.language, keyboard, place_id)
-    link_rows.put_message(step, place.lane, message, queue_policy.REPLY)
+    queues.put_message(step, place.lane, message, queue_policy.REPLY)
 
 
 # Claims. The first claims of a link have separate messages, the others are in the link's digest: a
@@ -283,7 +283,7 @@ def send_digest(step: queues.ChatStep, digest: claim_rows.Digest) -> None:
     is_silent = link.alerts != "on" or is_quiet(seller, step.now)
     key = outbox.new_id(step.now)
     body = payloads.ClaimDigest(link.id, seller.language, is_new=True, is_silent=is_silent)
-    link_rows.put_message(step, str(link.chat_id), body, queue_policy.ALERT, key=key)
+    queues.put_message(step, str(link.chat_id), body, queue_policy.ALERT, key=key)
     claim_rows.save_digest(step.tx, replace(digest, sounded_at=step.now, due_at=None, sending=key))
 
 
@@ -296,4 +296,4 @@ def put_claim_alert(
     alert = payloads.ClaimAlert(
         claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder
     )
-    link_rows.put_message(step, str(link.chat_id), alert, queue_policy.ALERT)
+    queues.put_message(step, str(link.chat_id), alert, queue_policy.ALERT)

@@ -169,7 +169,7 @@ def show_claim(step: queues.ChatStep, claim_id: str) -> None:
     message = payloads.TextMessage(
         reply.text, language, replies.markup(reply.rows), claim.message_id
     )
-    link_rows.put_message(step, str(link.chat_id), message, queue_policy.ALERT)
+    queues.put_message(step, str(link.chat_id), message, queue_policy.ALERT)
 
 
 def record_sent(step: queues.ChatStep, claim_id: str, place: post_rows.MessagePlace) -> None:
@@ -202,7 +202,7 @@ def refresh_digest(step: queues.ChatStep, link_id: str) -> None:
         return
     link, seller = link_and_seller(step.tx, link_id)
     key, body = outbox.new_id(step.now), payloads.ClaimDigest(link_id, seller.language)
-    link_rows.put_message(step, str(link.chat_id), body, key=key, due_at=step.now + EDIT_DELAY)
+    queues.put_message(step, str(link.chat_id), body, key=key, due_at=step.now + EDIT_DELAY)
     claim_rows.save_digest(step.tx, replace(digest, editing=key))
 
 

@@ -243,7 +243,7 @@ def notify_owner(step: queues.ChatStep, key: receipt_rows.ReceiptKey, event: str
     owner = receipt_rows.owner_of(step.tx, *key)
     if owner is None:
         return False
-    link_rows.put_message(
+    queues.put_message(
         step, str(owner.account_id), payloads.BuyerNotice(*key, owner.language, event)
     )
     return True
@@ -260,7 +260,7 @@ def notify_waiting(step: queues.ChatStep, request_id: str, served: int) -> None:
     has_file = bool(waited) and telegram_file(step.tx, request_id) is not None
     for one in waited:
         lane, language = str(one.owner.account_id), one.owner.language
-        link_rows.put_message(step, lane, payloads.BuyerNotice(*one.key, language, CODE))
+        queues.put_message(step, lane, payloads.BuyerNotice(*one.key, language, CODE))
         if has_file:
             file = payloads.ReceiptMessage(*one.key, language, is_file=True)
-            link_rows.put_message(step, lane, file)
+            queues.put_message(step, lane, file)

@@ -92,7 +92,7 @@ def refresh_due_cards(step: queues.ChatStep) -> int:
         link = link_rows.get_link(step.tx, link_id)
         post_rows.refresh(step, link_id)
         if link.state == link_rows.LIVE and link.answer and link.answer.reserved_units:
-            link_rows.put_job(step, jobs.CheckRequest(link_id))
+            queues.put_job(step, jobs.CheckRequest(link_id))
     return len(due)
 
 
@@ -182,7 +182,7 @@ def enqueue_summaries(step: queues.ChatStep) -> int:
         text = summary_reply(days, seller.language, step.now).text
         is_silent = alerts.is_quiet(seller, step.now)
         message = payloads.TextMessage(text, seller.language, is_silent=is_silent)
-        link_rows.put_message(step, lane, message)
+        queues.put_message(step, lane, message)
     return len(due)
 
 

@@ -34,7 +34,7 @@ from typing import Protocol
 from bot.chat.model import jobs, payloads
 from bot.core.database import database
 from bot.core.net import rates
-from bot.core.outbox import queue_policy
+from bot.core.outbox import outbox, queue_policy
 
 WRITE_SCOPE = "chat"
 """The write scope of the chat: only one of its transactions runs at a time, on any replica."""
@@ -137,6 +137,28 @@ class Step:
     tx: database.Transaction
     queues: Queues
     now: int
+
+
+def put_message(
+    step: ChatStep,
+    lane: str,
+    body: payloads.MessagePayload,
+    priority: int = queue_policy.NOTICE,
+    *,
+    key: str | None = None,
+    due_at: int | None = None,
+) -> None:
+    """Queue a message in a chat's lane."""
+    outbox.put(
+        step.tx, step.queues.messages, lane, body, step.now,
+        key=key, priority=priority, due_at=due_at,
+    )  # fmt: skip
+
+
+def put_job(step: ChatStep, job: jobs.Job) -> None:
+    """Queue a job about a link in the background, where no button press waits for it."""
+    lane = f"{BACKGROUND}{job.link_id}"
+    outbox.put(step.tx, step.queues.jobs, lane, job, step.now, priority=queue_policy.NOTICE)
 
 
 def make_queues(

@@ -136,7 +136,7 @@ class PaymentRecorder:
 
     def check(self, tx: database.Transaction, link_id: str) -> None:
         """Queue the job that fetches a request and stores the service's answer."""
-        link_rows.put_job(self._step(tx), jobs.CheckRequest(link_id))
+        queues.put_job(self._step(tx), jobs.CheckRequest(link_id))
 
     def record_claim(
         self, tx: database.Transaction, link: link_rows.PaymentLink, claim: claim_rows.Claim
@@ -210,7 +210,7 @@ def _announce(
         is_single=claim_message is not None,
         message_id=claim_message,
     )
-    link_rows.put_message(step, str(link.chat_id), body, queue_policy.ALERT)
+    queues.put_message(step, str(link.chat_id), body, queue_policy.ALERT)
 
 
 def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:

@@ -7,15 +7,10 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bot.chat.model import remote_request, request_spec
 from bot.core import stored_json
 from bot.core.database import database
-from bot.core.outbox import outbox, queue_policy
-
-if TYPE_CHECKING:  # they load Telegram's types, which commands of operators don't need
-    from bot.chat.model import jobs, payloads, queues
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
@@ -70,30 +65,6 @@ class PaymentLink:
 def short_id(length: int) -> str:
     """Return a random id of `length` lower-case base32 characters (5 bits each)."""
     return base64.b32encode(secrets.token_bytes(length)).decode().lower()[:length]
-
-
-def put_message(
-    step: queues.ChatStep,
-    lane: str,
-    body: payloads.MessagePayload,
-    priority: int = queue_policy.NOTICE,
-    *,
-    key: str | None = None,
-    due_at: int | None = None,
-) -> None:
-    """Queue a message in a chat's lane."""
-    outbox.put(
-        step.tx, step.queues.messages, lane, body, step.now,
-        key=key, priority=priority, due_at=due_at,
-    )  # fmt: skip
-
-
-def put_job(step: queues.ChatStep, job: jobs.Job) -> None:
-    """Queue a job about a link in the background, where no button press waits for it."""
-    from bot.chat.model.queues import BACKGROUND  # noqa: PLC0415 - as above
-
-    lane = f"{BACKGROUND}{job.link_id}"
-    outbox.put(step.tx, step.queues.jobs, lane, job, step.now, priority=queue_policy.NOTICE)
 
 
 def add_link(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from bot.chat.model import payloads, queues
-from bot.chat.store import link_rows, post_rows
+from bot.chat.store import post_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import lanes, queries, queue_policy
@@ -96,7 +96,7 @@ def remove_buttons(step: queues.ChatStep, place: post_rows.MessagePlace) -> None
         return
     rested_at = lanes.stored(step.tx, queue, lane, "arrival_at")
     body = payloads.ButtonRemoval(place.message_id, shown)
-    link_rows.put_message(step, lane, body, due_at=rested_at)
+    queues.put_message(step, lane, body, due_at=rested_at)
 
 
 KEPT_FOR = 90 * 24 * 3600 * 1000

@@ -147,7 +147,7 @@ def _put(
     step: queues.ChatStep, row: database.Row, due_at: int, *, tries_picture: bool = False
 ) -> None:
     key, body = outbox.new_id(step.now), payloads.Refresh(row["id"], tries_picture)
-    link_rows.put_message(step, row["lane"], body, key=key, due_at=due_at)
+    queues.put_message(step, row["lane"], body, key=key, due_at=due_at)
     step.tx.execute("UPDATE posts SET waiting = :key WHERE id = :id", id=row["id"], key=key)
 
 

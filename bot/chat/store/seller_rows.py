@@ -230,7 +230,7 @@ def change_profile(step: queues.ChatStep, seller_id: int, profile: drafts.Profil
             delete_unused(step.tx, [before.image])
     newest = newest_link(step.tx, seller_id)
     if newest is not None and (profile.name or before.name):
-        link_rows.put_job(step, jobs.SendProfile(newest, version, goes_on=True))
+        queues.put_job(step, jobs.SendProfile(newest, version, goes_on=True))
 
 
 def newest_link(tx: database.Transaction, seller_id: int) -> str | None:
