@@ -106,10 +106,10 @@ async def test_the_messages_of_a_gone_replica_go_on_elsewhere(shared: Database) 
     put(shared)
     first = await one.took()
     other = Process(shared, QUEUE, "other")
+    one.name = None  # it claims nothing from now on
     shared.run(lambda tx: membership.leave(tx, "one"))
     second = await other.took()
     assert (second.id, second.uncertain) == (first.id, True)
-    one.name = None
     other.may_go.set()
     one.may_go.set()
     for process in (one, other):
