@@ -27,7 +27,7 @@ from bot.core.money import amounts
 from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries
 from bot.service.checkouts import wallet_calls
-from bot.service.notifications import notification_queues, payer_letters, webhooks
+from bot.service.notifications import notification_queues, payer_letters
 from bot.service.payments import payment_reports
 from bot.service.requests import applications, request_commands
 
@@ -386,7 +386,7 @@ def _mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int
         link = link_rows.link_by_token(tx, token) if token != report.url else None
         if link is not None:
             # As the receiver would read it from the webhook's body.
-            paid = remote_request.read_payment(webhooks.event(report).to_json())
+            paid = remote_request.read_payment(payment_reports.event(report).to_json())
             payment = recording.payment_of(paid, report.request_id, link)
             payment = replace(payment, reserved_units=report.reserved_units or 0)
             recorder.receive(tx, link, payment, report.remaining_units)

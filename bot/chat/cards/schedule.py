@@ -82,7 +82,7 @@ class Schedule:
 
 
 def refresh_due_cards(step: queues.ChatStep) -> int:
-    """Queue the refresh of up to BATCH links whose scheduled change is due at `now` (epoch ms).
+    """Queue the refresh of up to BATCH links whose scheduled change is due now.
 
     Return their number. If units are reserved, a check is queued too, because only the service
     knows whether they were sold.
@@ -109,7 +109,7 @@ MOST_REMINDERS = 3
 
 
 def enqueue_digests(step: queues.ChatStep) -> int:
-    """Queue the digests due at `now` (epoch ms), at most BATCH; return their number."""
+    """Queue the digests due now, at most BATCH; return their number."""
     due = claim_rows.due_digests(step.tx, step.now, BATCH)
     for digest in due:
         alerts.send_digest(step, digest)
@@ -117,7 +117,7 @@ def enqueue_digests(step: queues.ChatStep) -> int:
 
 
 def enqueue_reminders(step: queues.ChatStep) -> int:
-    """Queue the reminders due at `now` (epoch ms), at most BATCH; return the number of claims.
+    """Queue the reminders due now, at most BATCH; return the number of claims.
 
     In quiet hours reminders wait until the end; lapsed claims get none.
     """
@@ -165,7 +165,7 @@ _NAME = 60
 
 
 def enqueue_summaries(step: queues.ChatStep) -> int:
-    """Queue the summaries due at `now` (epoch ms), at most BATCH, and return their number.
+    """Queue the summaries due now, at most BATCH, and return their number.
 
     Summaries missed while the bot was stopped are sent as one. Paused chats get none, because all
     of them would arrive once the chat is resumed.

@@ -159,7 +159,7 @@ class Seller:
         return bool(self.accounts) or self.pays_later
 
     def account_of(self, way: str) -> payout.PayoutAccount | None:
-        """Return the seller's account for a payout method, if any (payments/account_rows.py)."""
+        """Return the seller's account for a payout method, if any (account_rows.py)."""
         return next((account for account in self.accounts if account.way == way), None)
 
 

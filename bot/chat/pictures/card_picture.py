@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
 
 from bot.chat.pictures import typesetting
 from bot.chat.pictures.canvas import PictureContent, PixelCanvas, palette_of
 from bot.chat.pictures.sheet import Code, Heading, Sheet
 from bot.core.images import qr
-
-if TYPE_CHECKING:
-    pass
-
 
 SIZE = WIDTH, HEIGHT = 1280, 960  # as large as Telegram shows photos
 PHOTO = 672  # height of the photo

@@ -85,7 +85,7 @@ class Post:
 def refresh(step: queues.ChatStep, link_id: str) -> None:
     """Queue the refresh of a link's posts, and schedule the link's next change by time alone.
 
-    Call this in every transaction that changes a link, with `now` in epoch ms. Posts of a deleted
+    Call this in every transaction that changes a link. Posts of a deleted
     link are updated a last time, then deleted from the table.
     """
     tx = step.tx

@@ -10,7 +10,7 @@ from bot.core.money import amounts
 from bot.interface import answers, fields, parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.goods import contents
-from bot.service.notifications import notification, payer_letters, webhooks
+from bot.service.notifications import notification, payer_letters
 from bot.service.payments import account_rows, payment_reports
 from bot.service.rails import rail
 from bot.service.requests import request
@@ -273,7 +273,7 @@ def _how(paid: request.Payment) -> dict[str, Any]:
         return {}
     return {
         "checkout_id": paid.checkout_id,
-        "paid_by": webhooks.paid_by(payment_reports.PaidBy.of(paid)),
+        "paid_by": payment_reports.paid_by(payment_reports.PaidBy.of(paid)),
     }
 
 

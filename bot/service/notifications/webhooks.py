@@ -8,84 +8,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Any, Self
+from typing import Self
 
-from bot.core import errors, exact_json, signing
+from bot.core import errors, signing
 from bot.core.database import database, vault
-from bot.core.money import amounts
 from bot.core.net import guarded_transport, http_client, webhook_addresses
 from bot.core.outbox import outbox, queue_policy, worker
-from bot.interface import answers, bodies, fields
 from bot.service.notifications import notification, notification_queues
 from bot.service.payments import payment_reports
 from bot.service.requests import applications, request_commands
-
-# The bodies of webhooks.
-
-
-def event(
-    report: payment_reports.WebhookReport | payment_reports.ClaimReport,
-) -> bodies.WebhookEvent | bodies.ClaimEvent:
-    """Return the body of a webhook."""
-    if isinstance(report, payment_reports.ClaimReport):
-        return _claim(report)
-    return bodies.WebhookEvent(
-        payment_request_id=report.request_id,
-        transaction_id=report.transaction_id,
-        custom_parameters=_parameters(report),
-        user_data=report.user_data,
-        amount=amounts.from_minor(report.amount, report.currency),
-        currency_code=report.currency,
-        remaining_units=report.remaining_units,
-        reserved_units=report.reserved_units,
-        oversold=report.oversold or None,
-        completed_at=fields.iso(report.completed_at),
-        underpaid=report.underpaid or None,
-        checkout_id=report.checkout_id,
-        paid_by=report.paid_by and paid_by(report.paid_by),
-        quantity=report.quantity if report.quantity > 1 else None,
-        name=report.name,
-        message=report.message,
-        codes_waiting=report.codes_waiting or None,
-    )
-
-
-def _claim(report: payment_reports.ClaimReport) -> bodies.ClaimEvent:
-    return bodies.ClaimEvent(
-        event="checkout.claimed",
-        checkout_id=report.checkout_id,
-        payment_request_id=report.request_id,
-        kind=report.rail,
-        amount=amounts.from_minor(report.amount, report.currency),
-        currency_code=report.currency,
-        reference=report.reference,
-        custom_parameters=_parameters(report),
-        claimed_at=fields.iso(report.claimed_at),
-        unproven_claims=report.unproven if report.unproven > 1 else None,
-    )
-
-
-def _parameters(
-    report: payment_reports.WebhookReport | payment_reports.ClaimReport,
-) -> dict[str, Any]:
-    found: dict[str, Any] = exact_json.loads(report.custom_parameters or "{}")
-    return found
-
-
-def paid_by(paid_by: payment_reports.PaidBy) -> answers.PaidByAnswer:
-    """Return how real money was paid."""
-    return answers.PaidByAnswer(
-        kind=paid_by.kind,
-        amount=amounts.from_minor(paid_by.amount, paid_by.currency),
-        currency_code=paid_by.currency,
-        reference=paid_by.reference,
-        rate=None if paid_by.rate is None else Decimal(paid_by.rate),
-        rate_source=paid_by.rate_source,
-        rated_at=fields.iso_or_none(paid_by.rated_at),
-    )
-
 
 # Windows: how many webhooks are sent at once to one endpoint and to one host. As in TCP's slow
 # start, an unknown peer begins with a small window. Each quick success widens the window by one, so
@@ -215,7 +147,7 @@ class WebhookSender:
         sealed = await applications.read_webhook_secrets(self._db, message.body.app_id, self._now())
         if not sealed:
             return notification_queues.AttemptOutcome(problem="the application is gone", final=True)
-        body = event(message.body).json_text().encode()
+        body = payment_reports.event(message.body).json_text().encode()
         try:
             # Every valid secret signs, so that receivers can change their secrets one by one.
             secrets = [*map(self._open, sealed)]

@@ -1,4 +1,6 @@
-"""Payloads of queued webhooks and letters: a payment at the time it was recorded.
+"""Payloads of queued webhooks and letters, and the bodies of webhooks.
+
+A report shows a payment as it was when it was recorded.
 
 Queues store them, so their types must be importable at run time. Times are epoch ms.
 """
@@ -6,9 +8,13 @@ Queues store them, so their types must be importable at run time. Times are epoc
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Self
 
+from bot.core import exact_json
+from bot.core.money import amounts
+from bot.interface import answers, bodies, fields
 from bot.service.checkouts import checkout
 from bot.service.requests import request
 
@@ -259,3 +265,64 @@ class ErasedLetter:
     """The remains of a letter after its recipient was erased."""
 
     recipient_id: str = ""
+
+
+# The bodies of webhooks.
+
+
+def event(report: WebhookReport | ClaimReport) -> bodies.WebhookEvent | bodies.ClaimEvent:
+    """Return the body of a webhook."""
+    if isinstance(report, ClaimReport):
+        return _claim(report)
+    return bodies.WebhookEvent(
+        payment_request_id=report.request_id,
+        transaction_id=report.transaction_id,
+        custom_parameters=_parameters(report),
+        user_data=report.user_data,
+        amount=amounts.from_minor(report.amount, report.currency),
+        currency_code=report.currency,
+        remaining_units=report.remaining_units,
+        reserved_units=report.reserved_units,
+        oversold=report.oversold or None,
+        completed_at=fields.iso(report.completed_at),
+        underpaid=report.underpaid or None,
+        checkout_id=report.checkout_id,
+        paid_by=report.paid_by and paid_by(report.paid_by),
+        quantity=report.quantity if report.quantity > 1 else None,
+        name=report.name,
+        message=report.message,
+        codes_waiting=report.codes_waiting or None,
+    )
+
+
+def _claim(report: ClaimReport) -> bodies.ClaimEvent:
+    return bodies.ClaimEvent(
+        event="checkout.claimed",
+        checkout_id=report.checkout_id,
+        payment_request_id=report.request_id,
+        kind=report.rail,
+        amount=amounts.from_minor(report.amount, report.currency),
+        currency_code=report.currency,
+        reference=report.reference,
+        custom_parameters=_parameters(report),
+        claimed_at=fields.iso(report.claimed_at),
+        unproven_claims=report.unproven if report.unproven > 1 else None,
+    )
+
+
+def _parameters(report: WebhookReport | ClaimReport) -> dict[str, Any]:
+    found: dict[str, Any] = exact_json.loads(report.custom_parameters or "{}")
+    return found
+
+
+def paid_by(paid_by: PaidBy) -> answers.PaidByAnswer:
+    """Return how real money was paid."""
+    return answers.PaidByAnswer(
+        kind=paid_by.kind,
+        amount=amounts.from_minor(paid_by.amount, paid_by.currency),
+        currency_code=paid_by.currency,
+        reference=paid_by.reference,
+        rate=None if paid_by.rate is None else Decimal(paid_by.rate),
+        rate_source=paid_by.rate_source,
+        rated_at=fields.iso_or_none(paid_by.rated_at),
+    )

@@ -218,7 +218,6 @@ SPELLED = {
     "model/request_spec.py": {"receivers", "payer_fields", "email", "goods"},
     "store/link_rows.py": {"poster_text"},
     # Words of the interface, and payers' email addresses.
-    "alerts/alert_text.py": {"email"},
     "payments/request_bodies.py": {"description"},
     "payments/client.py": {"email"},
     "payments/payment_jobs.py": {"email"},

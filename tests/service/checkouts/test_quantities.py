@@ -13,8 +13,7 @@ from bot.service.checkouts import checkout_rows, claiming, inventory, paying
 from bot.service.checkouts.checkout import Holder, Settlement
 from bot.service.checkouts.order import Order
 from bot.service.checkouts.paying import PaymentForm, PaymentProgress
-from bot.service.notifications import webhooks
-from bot.service.payments import payment_rows, settling
+from bot.service.payments import payment_reports, payment_rows, settling
 from bot.service.rails.rail import SandboxScenario
 from bot.service.requests import request_rows
 from bot.service.requests.request import TOO_FEW, Payment, PaymentRequest, PaymentState
@@ -290,7 +289,7 @@ async def test_a_chosen_amount_is_what_everything_says(service: ServiceHarness) 
     assert [one.amount for one in payment.receivers] == [451, 300]
     assert (payment.paid.amount, payment.paid.shares) == (751, (451, 300))
     (report,) = await checkout_steps.reports(service)
-    event = webhooks.event(report).json_text()
+    event = payment_reports.event(report).json_text()
     assert '"amount": 7.51' in event or '"amount":7.51' in event
     assert "Mia" in event
     assert "quantity" not in event

@@ -21,8 +21,8 @@ from bot.core.brand import COLOURS, DEFAULT_COLOUR
 from bot.core.errors import MailRefused
 from bot.core.net.mail import encode_mailbox, encoded_headers
 from bot.interface.bodies import WebhookEvent
-from bot.service.notifications import webhooks
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, _line, payment_letter
+from bot.service.payments import payment_reports
 from bot.service.payments.payment_reports import LetterReport
 from bot.service.requests.request import SellerProfile
 from tests.support.mail import (
@@ -475,7 +475,7 @@ def test_a_summary_has_orders_on_one_line_and_asks_once_for_codes() -> None:
 
 def event(**changes: Any) -> dict[str, Any]:
     report = replace(WEBHOOK_REPORT, transaction_id="0" * 24, **changes)
-    body: dict[str, Any] = exact_json.loads(webhooks.event(report).json_text())
+    body: dict[str, Any] = exact_json.loads(payment_reports.event(report).json_text())
     WebhookEvent.model_validate(body)
     return body
 

@@ -13,10 +13,9 @@ from bot.interface.bodies import ClaimEvent, WebhookEvent
 from bot.interface.vocabulary import BANK
 from bot.service.checkouts import checkout_rows, claiming
 from bot.service.checkouts.checkout import Holder, Settlement
-from bot.service.notifications import webhooks
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.webhooks import WebhookSender
-from bot.service.payments import settling
+from bot.service.payments import payment_reports, settling
 from bot.service.rails.rail import SandboxScenario
 from tests.support.checkout_steps import begin
 from tests.support.http_peers import Receiver
@@ -72,7 +71,8 @@ async def bodies(service: ServiceHarness) -> list[dict[str, Any]]:
     """Return the bodies of the queued webhooks as they will be sent."""
     rows = await service.db.query("SELECT body FROM outbox WHERE queue = 'webhooks' ORDER BY id")
     return [
-        exact_json.loads(webhooks.event(WEBHOOKS.decode(row["body"])).json_text()) for row in rows
+        exact_json.loads(payment_reports.event(WEBHOOKS.decode(row["body"])).json_text())
+        for row in rows
     ]
 
 
