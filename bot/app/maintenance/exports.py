@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bot.chat.model import request_spec
+from bot.chat.store import payment_rows as chat_payments
 from bot.core import stored_json
 from bot.core.database import database
 from bot.core.money import amounts
@@ -147,9 +149,6 @@ def _prepare_request(row: database.Row, _: ExportFilter) -> database.Row:
 
 def _prepare_recorded(row: database.Row, _: ExportFilter) -> database.Row:
     """Add what another server's payment was for, and how it was paid."""
-    from bot.chat.model import request_spec  # noqa: PLC0415 - it loads python-telegram-bot
-    from bot.chat.store import payment_rows as chat_payments  # noqa: PLC0415 - as above
-
     spec = request_spec.RequestSpec.from_json(row["wish"])
     return row | {"product": spec and spec.name, "paid": chat_payments.read_paid_by(row)}
 

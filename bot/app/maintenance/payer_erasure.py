@@ -98,11 +98,12 @@ def _person(tx: database.Transaction, word: str) -> str:
     name = erasure.match_key(word)
     if erasure.is_address(word) or personal_data.BUYER.fullmatch(name):
         return name
-    search = personal_data.start_search(tx, erasure.Scope(sellers=frozenset({name})))
-    chat = personal_data.CHAT_SELLERS
-    in_chat = (chat.change(chat, search, row) is not None for row in tx.query(chat.select))
-    if name and (search.owners or any(in_chat)):
-        return name
+    if name:
+        search = personal_data.start_search(tx, erasure.Scope(sellers=frozenset({name})))
+        chat = personal_data.CHAT_SELLERS
+        in_chat = (chat.change(chat, search, row) is not None for row in tx.query(chat.select))
+        if search.owners or any(in_chat):
+            return name
     raise errors.BotError(
         f"{word}: is not an email address, paymail or phone number, and no payment has this id"
         "; no seller has this contact either"

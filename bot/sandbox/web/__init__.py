@@ -1,1 +1,1 @@
-"""The chat page and its server."""
+"""The sandbox's servers: the Bot API, the chat page with its control API, and a mailbox."""

@@ -43,7 +43,7 @@ async def send_message(world: world.World, params: contents.Params) -> model.Jso
 
 
 def file_sender(kind: str) -> Callable[[world.World, contents.Params], Awaitable[model.Json]]:
-    """`sendPhoto`, sendDocument, sendVideo and the like: an upload, a file_id or an address."""
+    """`sendPhoto`, sendDocument, sendVideo and the like: an upload or a file_id."""
 
     async def send_file(world: world.World, params: contents.Params) -> model.Json:
         chat = writable_chat(world, params)

@@ -1,4 +1,4 @@
-"""Formatted text: how Telegram processes a text with its parse mode and entities.
+"""Formatted text: how Telegram processes a text with its parse mode.
 
 HTML is parsed as strictly as by Telegram, with the same error messages. Offsets and lengths are in
 UTF-16 code units, as in Telegram.

@@ -27,7 +27,6 @@ import structlog
 from bot.core import errors, exact_json
 from bot.core.database import database
 from bot.core.money import amounts
-from bot.core.net import http_client
 from bot.core.text import translations
 from bot.service.requests import request
 
@@ -498,6 +497,8 @@ async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
 
 async def fetch_prices(url: str) -> dict[str, Decimal]:
     """Return a source's price of one bitcoin by currency. Raises PeerError."""
+    from bot.core.net import http_client  # noqa: PLC0415 - commands don't need it
+
     client, parts = http_client.web_client(http_client.proxy_for(url)), urlsplit(url)
     headers = {"Accept": "application/json"}
     if parts.username is not None:

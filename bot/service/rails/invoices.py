@@ -172,6 +172,10 @@ def fits(preimage: str, payment_hash: str) -> bool:
     return hashlib.sha256(bytes.fromhex(preimage)).hexdigest() == payment_hash
 
 
+UNKNOWN_PREIMAGES = ("", "0" * 64)
+"""What wallets send if they don't know the preimage."""
+
+
 def read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.Arrived | rail.Waiting:
     """Return the money that a wallet reports, unless its amount or preimage is wrong.
 
@@ -183,7 +187,8 @@ def read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.Arrived 
         return rail.Waiting(
             "the wallet names an impossible amount", rail.InvalidWalletAnswer.AMOUNT
         )
-    if isinstance(preimage, str) and preimage.strip("0") and not fits(preimage, payment_hash):
+    is_known = isinstance(preimage, str) and preimage not in UNKNOWN_PREIMAGES
+    if is_known and not fits(preimage, payment_hash):
         return rail.Waiting(
             "the wallet's preimage does not fit the invoice", rail.InvalidWalletAnswer.PREIMAGE
         )

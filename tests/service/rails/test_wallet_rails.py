@@ -87,7 +87,7 @@ async def test_a_paid_invoice_has_arrived_whether_its_preimage_is_known_or_not(s
 
 async def test_a_preimage_of_another_invoice_is_an_invalid_answer(shop: Shop) -> None:
     found = await shop.paid()
-    for preimage in ("22" * 32, "x", "11" * 31, f"{99:064x}"):
+    for preimage in ("22" * 32, "x", "11" * 31, f"{99:064x}", "0", "0" * 63):
         shop.say(preimage=preimage)
         answer = await shop.poll(found)
         assert isinstance(answer, Waiting), preimage
