@@ -228,7 +228,8 @@ class Application:
     def _make_inside(self) -> http_client.HttpClient:
         """Return the client for our own calls, which need no socket and wait behind no stranger."""
         return http_client.app_client(
-            lambda scope, receive, send: self._counted(scope, receive, send)  # noqa: PLW0108 - made later
+            # A lambda, because `self._counted` is set after the parts that get this client.
+            lambda scope, receive, send: self._counted(scope, receive, send)  # noqa: PLW0108
         )
 
     def _make_ops(self, shared: resources.SharedResources) -> readiness.Ops:
@@ -335,8 +336,8 @@ def prepare_demo(
 
     The demo uses the operator's database and mail server only if the settings name them.
     """
-    from bot.sandbox.web import server  # noqa: PLC0415 - for the demo alone
-    from bot.sandbox.world import people, world  # noqa: PLC0415
+    from bot.sandbox.web import server  # noqa: PLC0415 - only the demo needs it
+    from bot.sandbox.world import people, world  # noqa: PLC0415 - as above
 
     telegram = world.World(inline_feedback=True)
     people.cast(telegram)

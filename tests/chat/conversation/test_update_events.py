@@ -172,7 +172,7 @@ def test_a_message_posted_inline_by_the_bot_is_ignored() -> None:
 
 @pytest.fixture
 def qr_picture() -> bytes:
-    from bot.core.images import qr  # noqa: PLC0415
+    from bot.core.images import qr  # noqa: PLC0415 - for these tests alone
 
     return qr.png("x")
 
