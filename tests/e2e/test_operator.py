@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot import config
 from bot.app.application import Application
 from bot.app.doctor.outside_checks import FEEDBACK_UNKNOWN
+from bot.core.ops.readiness import FRESH_SECONDS
 from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
 from tests.support.http_peers import empty_answer, open_receiver
@@ -257,13 +258,16 @@ async def test_doctor_has_nothing_to_fix_in_a_running_bot(
 async def test_it_stays_ready_but_degraded_while_telegram_is_away(
     world: World, run: Process
 ) -> None:
-    """Payers go on paying; what is to be told waits in the outbox."""
+    """Payers go on paying; what is to be told waits in the outbox.
+
+    A success of the start is believed first, for `FRESH_SECONDS`.
+    """
     fault = world.faults.add(Fault("error", "getMe", code=502, times=10_000))
 
     async def noticed() -> bool:
         return bool((await ready(run))[1]["status"] == "degraded")
 
-    await until(noticed)
+    await until(noticed, FRESH_SECONDS + PATIENCE)
     code, told = await ready(run)
     assert (code, told["status"]) == (200, "degraded")
     assert told["checks"] == {"database": "ok", "workers": "ok", "telegram": "NetworkError"}
