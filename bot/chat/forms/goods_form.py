@@ -62,14 +62,14 @@ class CodeList:
 
 def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
     """Return the possible meanings of a message: a text and, if it has several lines, codes."""
-    words = sanitize.lines(text).strip()
+    words, lines = sanitize.words(text), sanitize.lines(text).strip()
     if not words:
         return replies.Problem("problem-goods-nothing")
     found: tuple[request_spec.Goods, ...] = ()
     if len(words) <= fields.MAX_DELIVERED_TEXT:
         found = (request_spec.Goods(request_spec.TEXT, text=words),)
-    codes = read_codes(words)
-    if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
+    codes = read_codes(lines)
+    if isinstance(codes, CodeList) and len(lines.splitlines()) > 1:
         if len(json.dumps(codes.codes)) > MOST_TYPED:
             return replies.Problem("problem-goods-typed", {"count": len(codes.codes)})
         found = (*found, replace(codes.as_goods(), text=codes.text))

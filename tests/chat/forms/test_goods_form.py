@@ -393,7 +393,9 @@ def test_one_line_is_a_message_and_several_may_be_codes() -> None:
     assert text == Goods(TEXT, text="A1\nB2\n\nA1")
     assert codes == Goods(CODES, text="A1\nB2", count=2, first="A1", last="B2")
     assert codes.codes == ("A1", "B2")
-    assert read_message(" \n") == Problem("problem-goods-nothing")
+    for nothing in (" \n", "\x01", "\u200b"):  # the service delivers no control characters
+        assert read_message(nothing) == Problem("problem-goods-nothing")
+    assert read_message("your\x01 key") == (Goods(TEXT, text="your key"),)
 
 
 def test_a_message_of_more_than_4000_characters_can_only_be_codes() -> None:
