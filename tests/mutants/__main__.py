@@ -92,7 +92,8 @@ class Tree:
         process = subprocess.Popen(
             [*command, f"--basetemp={self._temporary}", *options],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+            env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+            | {"COLUMNS": "1000"},  # else the summary loses the reason of a failure
             start_new_session=True,
         )  # fmt: skip
         if cpu is not None:

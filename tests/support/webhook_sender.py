@@ -62,9 +62,13 @@ class WebhookSender:
         return (await self.http.post(self.path, content=body, headers=headers)).status_code
 
     async def send_signed(self, body: dict[str, Any] | bytes, seconds: int = 0) -> int:
+        return (await self.post_signed(body, seconds)).status_code
+
+    async def post_signed(self, body: dict[str, Any] | bytes, seconds: int = 0) -> httpx.Response:
         content = body if isinstance(body, bytes) else exact_json.dumps(body).encode()
         at = datetime.fromtimestamp(self.chat.clock() / 1000 + seconds, UTC)
-        return await self.send(content, signing.sign([SECRET], "m1", at, content))
+        headers = signing.sign([SECRET], "m1", at, content)
+        return await self.http.post(self.path, content=content, headers=headers)
 
     def nothing_happened(self) -> bool:
         return (self.chat.rows("received_payments"), self.chat.said) == ([], [])

@@ -150,6 +150,14 @@ async def test_a_signed_body_without_valid_ids_is_400_and_nothing_is_stored(
     assert service.nothing_happened()
 
 
+async def test_a_body_that_is_refused_is_answered_with_its_first_wrong_field(
+    service: WebhookSender,
+) -> None:
+    wrong = PAID | {"paymentRequestId": None, "transactionId": None}
+    answer = await service.post_signed(wrong)
+    assert answer.json()["message"] == "transactionId is missing or not valid."
+
+
 EXACT: list[tuple[Decimal | int, str, int]] = [
     (Decimal("0.3"), "USD", 30),
     (Decimal("0.00000001"), "BSV", 1),

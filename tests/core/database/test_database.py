@@ -238,6 +238,9 @@ async def test_a_lasting_fault_is_logged_again_from_time_to_time(
             checked.failed(reason)
         monkeypatch.setattr(database, "REMIND_SECONDS", 0.0)
         checked.failed("three")
+    with capture_logs() as ends:
+        checked.worked()
+    assert 0 <= ends[0]["lasted_s"] < 100  # not since the start of the machine
     assert [(line["reason"], line["failures"]) for line in lines] == [("one", 1), ("three", 4)]
     assert checked.failures == 4
 

@@ -82,6 +82,17 @@ def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> 
 
 
 @pytest.mark.long
+def test_a_new_account_starts_at_what_was_last_served_while_others_wait(
+    crowd: Crowd, clock: Clock
+) -> None:
+    """However far the backlog lags behind the clock."""
+    crowd.cause("ann", "a", *["flood"] * 20)
+    assert crowd.serves(6) == ["flood"] * 6
+    clock.advance(10)
+    crowd.cause("bob", "b", "hello")
+    assert crowd.serves(1) == ["hello"]
+
+
 def test_an_account_in_two_hundred_lanes_has_the_turns_of_one_account(
     crowd: Crowd,
 ) -> None:

@@ -68,6 +68,11 @@ def test_a_burst_of_twenty_presses_is_handled_at_once(house: House) -> None:
     assert len(house.handles()) == 20
 
 
+def test_a_chat_with_as_many_replies_as_may_wait_is_held(house: House) -> None:
+    house.hears("pat", "7", REPLIES_WAITING + 1)
+    assert len(house.handles()) == REPLIES_WAITING
+
+
 @pytest.mark.long
 def test_updates_beyond_the_reply_limit_of_a_chat_wait_in_order(house: House, clock: Clock) -> None:
     house.hears("pat", "7", 60)

@@ -81,6 +81,17 @@ def test_messages_beyond_the_limit_are_joined_to_the_next(post: QueueHarness) ->
     assert sent(post) == ["8+9"]
 
 
+def test_a_message_takes_up_a_hundred_others(db: Database, clock: Clock) -> None:
+    def gather_all(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+        words = [str(body["word"]) for body in bodies]
+        return len(words), {"word": "+".join(words)}
+
+    post = QueueHarness(db, replace(paced(), gather=gather_all), clock)
+    post.put("a", *"x" * (BURST - 1 + 120))
+    use_up(post)
+    assert post.first().body["word"].count("x") == 1 + 100
+
+
 def test_a_message_that_stays_alone_keeps_its_place(post: QueueHarness) -> None:
     post.put("a", "1", "2", "3", "4", "!5", "6", "7")
     assert sent(post) == ["1", "2", "3+4"]

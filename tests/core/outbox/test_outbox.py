@@ -257,6 +257,9 @@ def test_a_lane_is_read_without_other_lanes_classes_and_queues(post: QueueHarnes
     first = post.first()
     post.put("a", "4", priority=ALERT)
     post.put("b", "5")
+    post.put("c", "6")
+    (dead,) = (message for message in post.claim() if message.body["word"] == "6")
+    post.db.run(lambda tx: outbox.dead_letter(tx, post.queue, dead, post.clock(), "gone"))
 
     def read(tx: Transaction) -> tuple[object, ...]:
         near = queries.waiting_near(tx, post.queue, first, most=9)
