@@ -135,7 +135,7 @@ def test_a_country_has_at_most_six_candidates(language: str) -> None:
     for name in Locale(language).territories.values():
         found = read_zone(name)
         if isinstance(found, tuple):
-            assert 2 <= len(found) <= zones.MAX_CANDIDATES, name
+            assert 2 <= len(found) <= 6, name
             assert all(map(is_zone, found)), name
 
 

@@ -58,6 +58,11 @@ async def post(client: HttpClient, url: str, body: bytes = b"{}") -> tuple[int, 
     return answer.status, kept[:LONGEST]
 
 
+def test_certificates_are_verified_unless_a_caller_says_otherwise() -> None:
+    for context in (http_client.ssl_context(), http_client.new_ssl_context()):
+        assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
 async def test_a_post_has_its_line_host_headers_and_body(
     client: HttpClient, receiver: Receiver
 ) -> None:

@@ -150,10 +150,19 @@ async def test_an_idle_worker_claims_once_and_sleeps(
     assert hands.words == ["one"]
 
 
+@pytest.mark.parametrize(
+    "queue",
+    [
+        Queue("paced", lease=60_000, lane_pace=lambda _lane: Pace(20)),
+        Queue("paced", lease=60_000, pace=Pace(20)),
+    ],
+    ids=["lane", "queue"],
+)
 async def test_a_rate_limited_lane_is_handled_at_its_rate_without_spinning(
-    db: Database, hands: RecordingHandler
+    db: Database, queue: Queue, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the real clock, since it is about sleeping: each goes as its time has come."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
     looks = 0
 
     def now() -> int:
@@ -161,11 +170,7 @@ async def test_a_rate_limited_lane_is_handled_at_its_rate_without_spinning(
         looks += 1
         return time.time_ns() // 1_000_000
 
-    pace = Pace(20)
-    post = QueueHarness(
-        db, Queue("paced", lease=60_000, lane_pace=lambda _lane: pace), hands.post.clock
-    )
-    hands.post = post
+    hands.post = post = QueueHarness(db, queue, hands.post.clock)
     begun = post.clock.at = now()
     post.put("a", *"123456")
     async with working(post, hands.handle, now=now):

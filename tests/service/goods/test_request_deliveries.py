@@ -200,6 +200,7 @@ async def test_the_codes_of_a_seller_are_bounded(
     assert refusal_code(await add_codes(service, first.json()["id"], ["D", "E", "F"]))[0] == 400
     assert (await add_codes(service, first.json()["id"], ["D", "E"])).status_code == 200
     assert [(await made(owner)).status_code for owner in (ben, {}, {})] == [200] * 3
+    assert (await made(anna | service.stranger())).status_code == 200
 
 
 async def test_codes_are_added_where_codes_are_delivered(service: ServiceHarness) -> None:
