@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import pytest
 
@@ -12,7 +13,7 @@ from bot.core.net.guarded_transport import GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.core.net.rates import Rate
 from bot.core.net.webhook_addresses import AllowList
-from bot.core.outbox.host_budgets import OPENING, HostBudget
+from bot.core.outbox.host_budgets import OPENING, OTHER, HostBudget
 from bot.service.rails.host_calls import HostCalls, claimed
 from bot.service.rails.nostr_wallet import Call, Scheme, Wallets
 from bot.service.rails.nwc import NwcRail
@@ -60,14 +61,18 @@ async def test_what_a_claim_has_taken_is_not_taken_again(calls: HostCalls, db: D
 
 
 async def test_a_call_of_a_host_that_no_claim_paid_for_is_refused_once_its_share_is_used(
-    calls: HostCalls, clock: Clock
+    calls: HostCalls, db: Database, clock: Clock
 ) -> None:
     """Whoever names a stranger's host takes no more than that share of its calls."""
+    counted: Counter[tuple[str, ...]] = Counter()
+    db.count_with(lambda *labels: counted.update([labels]))
     await calls.take(HOST)
     with claimed("elsewhere.example", OPENING), pytest.raises(Throttled):
         await calls.take(HOST)
     clock.advance(60)
     await calls.take(HOST)
+    outcomes = {outcome: counted["host_calls", OTHER, outcome] for outcome in ("taken", "delayed")}
+    assert outcomes == {"taken": 2, "delayed": 1}
 
 
 async def test_replicas_share_budgets_and_closings(
