@@ -19,6 +19,7 @@ from bot.chat.conversation.events import (
 from bot.chat.model.drafts import Attachment
 from bot.chat.model.replies import Button
 from bot.core.errors import Unreadable
+from bot.core.images import qr
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import BOT_NAME, ChatHarness
 
@@ -172,8 +173,6 @@ def test_a_message_posted_inline_by_the_bot_is_ignored() -> None:
 
 @pytest.fixture
 def qr_picture() -> bytes:
-    from bot.core.images import qr  # noqa: PLC0415 - for these tests alone
-
     return qr.png("x")
 
 

@@ -6,12 +6,13 @@ from functools import partial
 from itertools import pairwise
 
 from bot.chat.model.drafts import NewDraft
-from bot.chat.model.payout import BANK, PayoutAccount
+from bot.chat.model.payout import PayoutAccount
 from bot.chat.store import seller_rows
 from bot.chat.store.seller_rows import BATCH
 from bot.core.database.database import Transaction
 from bot.sandbox.world.people import Person
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.form_harness import LIGHTNING, SEPA
 
 GROUP = -100
 
@@ -56,12 +57,8 @@ def test_links_of_one_moment_are_read_once_each_in_their_order(
 
 def test_a_wallet_takes_every_currency_and_a_bank_its_own(chat: ChatHarness, sam: Person) -> None:
     add_links(chat, sam, 2)  # in USD
-    bank = PayoutAccount("a1", BANK, "sepa", automatic=False, currencies=("EUR",), label="IBAN")
-    wallet = PayoutAccount(
-        "a2", "lightning", "", automatic=True, currencies=(), label="a@b.example"
-    )
 
     def count(*accounts: PayoutAccount) -> int:
         return chat.db.run(lambda tx: seller_rows.links_without(tx, sam.id, accounts))
 
-    assert [count(), count(bank), count(wallet), count(bank, wallet)] == [2, 2, 0, 0]
+    assert [count(), count(SEPA), count(LIGHTNING), count(SEPA, LIGHTNING)] == [2, 2, 0, 0]

@@ -81,7 +81,6 @@ def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> 
     assert crowd.serves(3) == ["1", "2", "3"]
 
 
-@pytest.mark.long
 def test_a_new_account_starts_at_what_was_last_served_while_others_wait(
     crowd: Crowd, clock: Clock
 ) -> None:
@@ -93,6 +92,7 @@ def test_a_new_account_starts_at_what_was_last_served_while_others_wait(
     assert crowd.serves(1) == ["hello"]
 
 
+@pytest.mark.long
 def test_an_account_in_two_hundred_lanes_has_the_turns_of_one_account(
     crowd: Crowd,
 ) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.core.database.database import Database, Transaction
 from bot.core.outbox import groups, lanes, leases, outbox
 from bot.core.outbox.queue_policy import Queue
 from tests.support.databases import listening
-from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import QueueHarness, claim
 from tests.support.service_harness import Clock
 
 WIDTH = 3
@@ -56,6 +58,17 @@ def test_a_full_group_delays_no_other_group_and_no_lane_without_one(post: QueueH
     post.put("b/0", "b0")
     post.put("alone", *"12")
     assert sorted(post.words()) == ["1", "2", "a0", "a1", "a2", "b0"]
+
+
+async def test_lanes_that_wait_in_another_queue_wake_nobody(post: QueueHarness) -> None:
+    """Or each claim would cause the next one, as long as they wait."""
+    (woken,) = await listening(post.db, post.queue.name)
+    other = QueueHarness(post.db, replace(post.queue, name="other", group_width=1), post.clock)
+    fill(other, "a", 2)
+    assert other.words() == ["a0"]
+    assert parked(post) == ["a/00001"]
+    assert await post.db.transaction(lambda tx: claim(tx, post.queue, post.clock(), 1)) == []
+    assert not woken.is_set()
 
 
 def test_settling_admits_the_lane_that_waits_longest(post: QueueHarness, clock: Clock) -> None:
